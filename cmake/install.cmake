@@ -1,0 +1,1 @@
+# Filled by the packaging part: install rules and find_package(tessera).

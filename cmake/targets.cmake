@@ -1,0 +1,55 @@
+# tessera_library, tessera_program, tessera_test: one call per folder, sources listed.
+
+# Makes target tessera_NAME from SRCS (relative to the calling folder). DEPS are our folders' names,
+# LIBS third-party targets. TORCH: the folder sees tensors and uses the precompiled header of tensor/.
+function(tessera_library NAME)
+  cmake_parse_arguments(ARG "TORCH" "" "SRCS;DEPS;LIBS" ${ARGN})
+  if(ARG_TORCH AND NOT TESSERA_WITH_TORCH)
+    return()
+  endif()
+  set(target tessera_${NAME})
+  add_library(${target} STATIC ${ARG_SRCS})
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_compile_options(${target} PRIVATE ${TESSERA_WARNINGS})
+  list(TRANSFORM ARG_DEPS PREPEND tessera_)
+  target_link_libraries(${target} PUBLIC ${ARG_DEPS} ${ARG_LIBS})
+  if(ARG_TORCH AND NOT NAME STREQUAL tensor)
+    target_link_libraries(${target} PUBLIC tessera_tensor)
+    target_precompile_headers(${target} REUSE_FROM tessera_tensor)
+  endif()
+endfunction()
+
+# Makes an executable NAME in the build folder.
+function(tessera_program NAME)
+  cmake_parse_arguments(ARG "TORCH" "" "SRCS;DEPS;LIBS" ${ARGN})
+  if(ARG_TORCH AND NOT TESSERA_WITH_TORCH)
+    return()
+  endif()
+  add_executable(${NAME} ${ARG_SRCS})
+  target_include_directories(${NAME} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+  target_compile_options(${NAME} PRIVATE ${TESSERA_WARNINGS})
+  list(TRANSFORM ARG_DEPS PREPEND tessera_)
+  target_link_libraries(${NAME} PRIVATE ${ARG_DEPS} ${ARG_LIBS})
+  if(ARG_TORCH)
+    target_link_libraries(${NAME} PRIVATE tessera_tensor)
+    target_precompile_headers(${NAME} REUSE_FROM tessera_tensor)
+  endif()
+endfunction()
+
+# Makes one test executable NAME_tests and registers it with CTest. Tests may include "tests/support/…".
+function(tessera_test NAME)
+  cmake_parse_arguments(ARG "TORCH" "" "SRCS;DEPS;LIBS" ${ARGN})
+  if(ARG_TORCH AND NOT TESSERA_WITH_TORCH)
+    return()
+  endif()
+  set(flags "")
+  if(ARG_TORCH)
+    set(flags TORCH)
+  endif()
+  tessera_program(${NAME}_tests ${flags} SRCS ${ARG_SRCS} DEPS ${ARG_DEPS} LIBS ${ARG_LIBS} GTest::gtest_main)
+  target_compile_definitions(${NAME}_tests PRIVATE TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                             TESSERA_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  add_test(NAME ${NAME} COMMAND ${NAME}_tests WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  # A test that hangs is a failed test; the slowest one takes well under a minute on two cores.
+  set_tests_properties(${NAME} PROPERTIES TIMEOUT 600)
+endfunction()
