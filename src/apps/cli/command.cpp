@@ -1,0 +1,30 @@
+#include "apps/cli/command.h"
+
+#include <algorithm>
+
+namespace tessera::cli {
+
+std::string environment_name(const std::string& flag) {
+  std::string name = "TESSERA_";
+  for (const char c : flag.substr(std::min(flag.find_first_not_of('-'), flag.size()))) {
+    name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
+
+void add_shared_flags(CLI::App& command, SharedOptions& shared) {
+  command.add_flag("--json", shared.json, "print one JSON object on stdout and nothing else");
+  command.add_flag("--quiet", shared.quiet, "no progress and no notes");
+  command.add_option("--log-level", shared.log_level, "debug, info, warning, error or off");
+  command.add_option("--device", shared.device, "auto, cpu or cuda[:N]");
+  command.add_option("--threads", shared.threads, "CPU threads; 0: all that the machine has")
+      ->check(CLI::Range(0, 4096));
+  command.add_option("--dtype", shared.dtype, "auto, fp32, bf16 or fp16");
+  command.add_option("--quality", shared.quality, "exact, high or fast")
+      ->check(CLI::IsMember({"exact", "high", "fast"}));
+  command.add_option("--attention-backend", shared.attention_backend, "NAME, strict:NAME or prefer:NAME");
+  command.add_option("--component-attention-backends", shared.component_attention_backends,
+                     "KEY=NAME,…; KEY is a component or component.role");
+}
+
+}  // namespace tessera::cli

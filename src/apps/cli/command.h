@@ -1,0 +1,42 @@
+// How a subcommand plugs into the program: one file each, one add_… function, one row in main.cpp.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "base/result.h"
+
+namespace tessera::cli {
+
+/// Flags that mean the same for every subcommand; filled before a command runs.
+struct SharedOptions {
+  bool json = false;   ///< one JSON object on stdout and nothing else
+  bool quiet = false;  ///< no progress, no notes
+  std::string log_level = "warning";
+  std::string device = "auto";               ///< auto | cpu | cuda[:N]; for explain also a preset or FILE.json
+  int threads = 0;                           ///< 0: as many as the machine has
+  std::string dtype = "auto";                ///< auto | fp32 | bf16 | fp16
+  std::string quality = "exact";             ///< exact | high | fast
+  std::string attention_backend;             ///< NAME, strict:NAME or prefer:NAME
+  std::string component_attention_backends;  ///< KEY=NAME,…; KEY = component or component.role
+};
+
+/// What a command does once its flags are parsed. An Error becomes one "error: …" line and the exit status.
+using Action = std::function<Status()>;
+
+/// Registers a subcommand: adds it with its own flags to `app` and returns its action.
+/// The function's static data must outlive parsing: keep options in a shared_ptr captured by the action.
+struct Command {
+  CLI::App* app = nullptr;
+  Action action;
+};
+
+/// Adds --json, --quiet, --log-level, --threads, … to a subcommand (each only once per subcommand).
+void add_shared_flags(CLI::App& command, SharedOptions& shared);
+
+/// `VAR` of a flag: "--attention-backend" → "TESSERA_ATTENTION_BACKEND".
+std::string environment_name(const std::string& flag);
+
+}  // namespace tessera::cli

@@ -1,0 +1,10 @@
+// The subcommands of the program; each stands in the file of its name.
+#pragma once
+
+#include "apps/cli/command.h"
+
+namespace tessera::cli {
+
+// One line per subcommand: declare it here, define it in its own file, add it to the table in main.cpp.
+
+}  // namespace tessera::cli

@@ -1,0 +1,19 @@
+// The table of golden kinds: how each folder is recognised and what checks it.
+#include "apps/golden_check/report.h"
+
+namespace tessera::golden {
+
+// Each row: {"pipeline", is_pipeline, check_pipeline} and so on; the checkers stand in the files of their names.
+const std::vector<GoldenKind>& golden_kinds() {
+  static const std::vector<GoldenKind> table = {};
+  return table;
+}
+
+const GoldenKind* kind_of(const std::filesystem::path& folder) {
+  for (const auto& kind : golden_kinds()) {
+    if (kind.recognises(folder)) return &kind;
+  }
+  return nullptr;
+}
+
+}  // namespace tessera::golden
