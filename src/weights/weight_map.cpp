@@ -1,0 +1,124 @@
+#include "weights/weight_map.h"
+
+#include <set>
+
+#include "base/check.h"
+#include "weights/mapped_file.h"
+
+namespace tessera::weights {
+
+struct WeightMap::Store {
+  std::map<std::string, Weight> weights;
+  std::string origin;
+  std::set<std::string> used;
+};
+
+namespace {
+
+std::map<std::string, Weight> without_files(std::map<std::string, at::Tensor> tensors) {
+  std::map<std::string, Weight> weights;
+  for (auto& [name, tensor] : tensors) weights[name].tensor = std::move(tensor);
+  return weights;
+}
+
+/// "[3, *]": -1 means any size.
+std::string text_of(at::IntArrayRef shape) {
+  std::vector<std::string> sizes;
+  for (const int64_t size : shape) sizes.push_back(size < 0 ? "*" : std::to_string(size));
+  return "[" + strings::list(sizes) + "]";
+}
+
+bool fits(at::IntArrayRef have, at::IntArrayRef want) {
+  if (have.size() != want.size()) return false;
+  for (size_t i = 0; i < have.size(); ++i) {
+    if (want[i] >= 0 && want[i] != have[i]) return false;
+  }
+  return true;
+}
+
+[[noreturn]] void bad_file(std::string what) {
+  throw RuntimeFault({ErrorCode::BadFile, std::move(what), "the weights do not belong to this model's config.json"});
+}
+
+/// The tensor in the wanted type. The stored bytes are read once by a conversion, so their pages can go afterwards:
+/// without that a model held in another type than it is stored in would need the memory for both.
+at::Tensor converted(const Weight& weight, std::optional<at::ScalarType> dtype) {
+  const at::Tensor& stored = weight.tensor;
+  if (!dtype || *dtype == stored.scalar_type() || !at::isFloatingType(stored.scalar_type())) return stored;
+  at::Tensor result = stored.to(*dtype);
+  if (weight.file) {
+    weight.file->drop_pages({static_cast<const char*>(stored.const_data_ptr()), stored.nbytes()});
+  }
+  return result;
+}
+
+}  // namespace
+
+WeightMap::WeightMap(std::map<std::string, at::Tensor> tensors, std::optional<at::ScalarType> dtype, std::string origin)
+    : WeightMap(without_files(std::move(tensors)), dtype, std::move(origin)) {}
+
+WeightMap::WeightMap(std::map<std::string, Weight> weights, std::optional<at::ScalarType> dtype, std::string origin)
+    : WeightMap(std::make_shared<Store>(Store{std::move(weights), std::move(origin), {}}), "", dtype) {}
+
+WeightMap::WeightMap(std::shared_ptr<Store> store, std::string prefix, std::optional<at::ScalarType> dtype)
+    : store_(std::move(store)), prefix_(std::move(prefix)), dtype_(dtype) {}
+
+WeightMap WeightMap::sub(const std::string& name) const {
+  return {store_, prefix_ + name + ".", dtype_};
+}
+
+WeightMap WeightMap::as(std::optional<at::ScalarType> dtype) const {
+  return {store_, prefix_, dtype};
+}
+
+const Weight* WeightMap::lookup(const std::string& name) const {
+  const auto it = store_->weights.find(prefix_ + name);
+  return it == store_->weights.end() ? nullptr : &it->second;
+}
+
+bool WeightMap::has(const std::string& name) const {
+  return lookup(name) != nullptr;
+}
+
+at::Tensor WeightMap::get(const std::string& name, at::IntArrayRef shape) const {
+  const Weight* weight = lookup(name);
+  const std::string full = prefix_ + name;
+  if (weight == nullptr) {
+    bad_file(strings::join(store_->origin, " has no tensor '", full, "' (expected ", text_of(shape), ")"));
+  }
+  if (!fits(weight->tensor.sizes(), shape)) {
+    const std::string file = weight->file ? weight->file->path().string() : store_->origin;
+    bad_file(strings::join("tensor '", full, "' in ", file, " has shape ", text_of(weight->tensor.sizes()),
+                           " instead of ", text_of(shape)));
+  }
+  store_->used.insert(full);
+  return converted(*weight, dtype_);
+}
+
+std::optional<at::Tensor> WeightMap::find(const std::string& name, at::IntArrayRef shape) const {
+  if (!has(name)) return std::nullopt;
+  return get(name, shape);
+}
+
+std::vector<std::string> WeightMap::names() const {
+  std::vector<std::string> names;
+  for (auto it = store_->weights.lower_bound(prefix_); it != store_->weights.end(); ++it) {
+    if (!it->first.starts_with(prefix_)) break;
+    names.push_back(it->first.substr(prefix_.size()));
+  }
+  return names;
+}
+
+std::vector<std::string> WeightMap::unused() const {
+  std::vector<std::string> names;
+  for (const auto& [name, weight] : store_->weights) {
+    if (!store_->used.contains(name)) names.push_back(name);
+  }
+  return names;
+}
+
+const std::string& WeightMap::origin() const {
+  return store_->origin;
+}
+
+}  // namespace tessera::weights
