@@ -37,5 +37,17 @@ install_torch() {
   "$root/setup/find_torch.sh" >/dev/null || { echo "error: LibTorch is not where pip should have put it" >&2; exit 1; }
 }
 
+# Headers only, for asking and running cuDNN; of use where a CUDA toolkit is, and the build goes on without them.
+install_cudnn_frontend() {
+  local nvcc=${CUDA_HOME:+$CUDA_HOME/bin/}nvcc
+  command -v "$nvcc" >/dev/null || return 0
+  compgen -G "$root/.deps/*/lib/python3*/site-packages/include/cudnn_frontend.h" >/dev/null && return 0
+  [ -d "$root/.deps/headers" ] || python3 -m venv "$root/.deps/headers"
+  grep '^nvidia-cudnn-frontend' "$root/setup/requirements.txt" |
+    "$root/.deps/headers/bin/pip" install -q --disable-pip-version-check --no-deps --no-compile -r /dev/stdin >&2 ||
+    echo "note: nvidia-cudnn-frontend could not be installed; the build goes on without cuDNN" >&2
+}
+
 install_packages
 install_torch
+install_cudnn_frontend

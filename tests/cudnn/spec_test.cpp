@@ -1,0 +1,94 @@
+// The guards in front of cuDNN: each refuses with its own reason, before any library is touched.
+#include "attention/cudnn/spec.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace tessera::attention::cudnn {
+namespace {
+
+constexpr int64_t kVersion = 91900;
+
+Spec good() {
+  return dense_spec({2, 512, 256, 8, 4, 64, 64}, DType::BF16);
+}
+
+TEST(CudnnGuards, LetOrdinaryProblemsThrough) {
+  EXPECT_EQ(refusal(good(), kVersion), std::nullopt);
+}
+
+TEST(CudnnGuards, EachRefusalHasItsOwnReason) {
+  const struct {
+    const char* reason;
+    std::function<void(Spec&)> change;
+  } cases[] = {
+      {"zero lengths", [](Spec& s) { s.seq_q = 0; }},
+      {"zero lengths", [](Spec& s) { s.seq_kv = 0; }},
+      {"empty problem", [](Spec& s) { s.batch = 0; }},
+      {"head size 100", [](Spec& s) { s.head_dim = 100; }},
+      {"value head size 36", [](Spec& s) { s.value_dim = 36; }},
+      {"not a multiple of 3 key heads", [](Spec& s) { s.heads_kv = 3; }},
+      {"not fp32", [](Spec& s) { s.dtype = DType::F32; }},
+      {"contiguous in the head dimension", [](Spec& s) { s.k[3] = 2; }},
+      {"sequence stride of the query", [](Spec& s) { s.q[2] = 513; }},
+      {"head stride of the value", [](Spec& s) { s.v[1] = 68; }},
+      {"batch stride of the key", [](Spec& s) { s.k[0] += 4; }},
+      {"stride of the output", [](Spec& s) { s.o[2] = 517; }},
+      {"more queries (512) than keys (256)", [](Spec& s) { s.causal = Causal::BottomRight; }},
+      {"a mask of bool", [](Spec& s) { s.mask = Mask::Additive, s.bias_dtype = DType::Bool; }},
+      {"a mask of fp16 with tensors of bf16", [](Spec& s) { s.mask = Mask::Additive, s.bias_dtype = DType::F16; }},
+      {"the mask's batch size",
+       [](Spec& s) {
+         s.mask = Mask::Additive, s.bias_shape = {3, 1};
+       }},
+      {"the mask's heads",
+       [](Spec& s) {
+         s.mask = Mask::Additive, s.bias_shape = {1, 2};
+       }},
+      {"stride of the mask",
+       [](Spec& s) {
+         s.mask = Mask::Additive, s.bias_shape = {1, 1}, s.bias = {1, 1, 498, 1};
+       }},
+  };
+  for (const auto& c : cases) {
+    Spec spec = good();
+    c.change(spec);
+    const auto text = refusal(spec, kVersion);
+    ASSERT_TRUE(text) << c.reason;
+    EXPECT_NE(text->find(c.reason), std::string::npos) << *text;
+  }
+}
+
+TEST(CudnnGuards, KnownBadVersionsAreRefused) {
+  EXPECT_TRUE(refusal(good(), 91000));
+  EXPECT_TRUE(refusal(good(), 91001));
+  EXPECT_FALSE(refusal(good(), 91002));
+  EXPECT_TRUE(refusal(good(), 80907));
+}
+
+TEST(CudnnGuards, StridesOfSingleElementDimensionsDoNotMatter) {
+  Spec spec = dense_spec({1, 512, 512, 1, 1, 64, 64}, DType::BF16);
+  spec.q[0] = 3, spec.q[1] = 5;
+  EXPECT_EQ(refusal(spec, kVersion), std::nullopt);
+}
+
+TEST(CudnnGuards, PointersBelow16BytesAlignmentAreNotAligned) {
+  alignas(16) const char memory[32] = {};
+  EXPECT_TRUE(aligned(memory));
+  EXPECT_FALSE(aligned(memory + 8));
+}
+
+TEST(CudnnSpec, TwoSpecsAreThePlanOfOneAnotherOnlyWhenEveryFieldIsEqual) {
+  Spec a = good(), b = good();
+  EXPECT_EQ(a, b);
+  b.scale *= 2;
+  EXPECT_NE(a, b);
+  b = a, b.v[2] += 8;
+  EXPECT_NE(a, b);
+  b = a, b.stats = true;
+  EXPECT_NE(a, b);
+}
+
+}  // namespace
+}  // namespace tessera::attention::cudnn
