@@ -1,5 +1,7 @@
 #include "base/strings.h"
 
+#include <fmt/format.h>
+
 namespace tessera::strings {
 
 std::string list(const std::vector<std::string>& items, std::string_view separator) {
@@ -29,6 +31,14 @@ std::string lower(std::string_view text) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return out;
+}
+
+std::string fixed(double value, int digits) {
+  return fmt::format("{:.{}f}", value, digits);
+}
+
+std::string zero_padded(int64_t value, int width) {
+  return fmt::format("{:0{}}", value, width);
 }
 
 std::string_view trim(std::string_view text) {

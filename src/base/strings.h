@@ -1,6 +1,7 @@
 // Text from values, for messages and small parsing jobs.
 #pragma once
 
+#include <cstdint>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -24,6 +25,13 @@ std::vector<std::string> split(std::string_view text, char separator);
 
 /// ASCII lower case; other bytes are left alone.
 std::string lower(std::string_view text);
+
+/// The number with `digits` after the point: fixed(2.5, 2) is "2.50". (fmt is not used outside base: the torch package
+/// brings its own fmt headers of another version, which would be found first.)
+std::string fixed(double value, int digits);
+
+/// The number with leading zeros to at least `width` digits.
+std::string zero_padded(int64_t value, int width);
 
 /// Without ASCII white space at both ends.
 std::string_view trim(std::string_view text);

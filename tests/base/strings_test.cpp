@@ -18,6 +18,11 @@ TEST(Strings, LowerTouchesOnlyAscii) {
   EXPECT_EQ(lower("FA3 Ä"), "fa3 Ä");
 }
 
+TEST(Strings, NumbersTakeTheirWidth) {
+  EXPECT_EQ(fixed(2.0 / 3.0, 2), "0.67");
+  EXPECT_EQ(zero_padded(7, 5), "00007");
+}
+
 TEST(Strings, TrimRemovesWhiteSpaceAtBothEnds) {
   EXPECT_EQ(trim(" \t x y \n"), "x y");
   EXPECT_EQ(trim("  "), "");
