@@ -1,0 +1,14 @@
+#include "nn/feed_forward.h"
+
+namespace tessera::nn {
+
+FeedForward::FeedForward(const weights::WeightMap& map, const FeedForwardShape& shape, Activation kind)
+    : in(map.sub("net.0.proj"), shape.dim, shape.hidden),
+      out(map.sub("net.2"), shape.hidden, shape.out),
+      activation(kind) {}
+
+at::Tensor FeedForward::operator()(const at::Tensor& x) const {
+  return out(activate(activation, in(x)));
+}
+
+}  // namespace tessera::nn
