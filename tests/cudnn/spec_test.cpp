@@ -10,8 +10,15 @@ namespace {
 
 constexpr int64_t kVersion = 91900;
 
+Spec dense(int64_t batch, int64_t seq_q, int64_t seq_kv, int64_t heads_q, int64_t heads_kv) {
+  AttentionProblem p;
+  p.batch = batch, p.seq_q = seq_q, p.seq_kv = seq_kv, p.heads_q = heads_q, p.heads_kv = heads_kv;
+  p.head_dim = p.value_dim = 64;
+  return spec_of(p);
+}
+
 Spec good() {
-  return dense_spec({2, 512, 256, 8, 4, 64, 64}, DType::BF16);
+  return dense(2, 512, 256, 8, 4);
 }
 
 TEST(CudnnGuards, LetOrdinaryProblemsThrough) {
@@ -36,19 +43,19 @@ TEST(CudnnGuards, EachRefusalHasItsOwnReason) {
       {"batch stride of the key", [](Spec& s) { s.k[0] += 4; }},
       {"stride of the output", [](Spec& s) { s.o[2] = 517; }},
       {"more queries (512) than keys (256)", [](Spec& s) { s.causal = Causal::BottomRight; }},
-      {"a mask of bool", [](Spec& s) { s.mask = Mask::Additive, s.bias_dtype = DType::Bool; }},
-      {"a mask of fp16 with tensors of bf16", [](Spec& s) { s.mask = Mask::Additive, s.bias_dtype = DType::F16; }},
+      {"no bool mask", [](Spec& s) { s.mask = MaskKind::Bool; }},
+      {"a mask of fp16 with tensors of bf16", [](Spec& s) { s.mask = MaskKind::Additive, s.bias_dtype = DType::F16; }},
       {"the mask's batch size",
        [](Spec& s) {
-         s.mask = Mask::Additive, s.bias_shape = {3, 1};
+         s.mask = MaskKind::Additive, s.bias_shape = {3, 1};
        }},
       {"the mask's heads",
        [](Spec& s) {
-         s.mask = Mask::Additive, s.bias_shape = {1, 2};
+         s.mask = MaskKind::Additive, s.bias_shape = {1, 2};
        }},
       {"stride of the mask",
        [](Spec& s) {
-         s.mask = Mask::Additive, s.bias_shape = {1, 1}, s.bias = {1, 1, 498, 1};
+         s.mask = MaskKind::Additive, s.bias_shape = {1, 1}, s.bias = {1, 1, 498, 1};
        }},
   };
   for (const auto& c : cases) {
@@ -68,7 +75,7 @@ TEST(CudnnGuards, KnownBadVersionsAreRefused) {
 }
 
 TEST(CudnnGuards, StridesOfSingleElementDimensionsDoNotMatter) {
-  Spec spec = dense_spec({1, 512, 512, 1, 1, 64, 64}, DType::BF16);
+  Spec spec = dense(1, 512, 512, 1, 1);
   spec.q[0] = 3, spec.q[1] = 5;
   EXPECT_EQ(refusal(spec, kVersion), std::nullopt);
 }

@@ -66,6 +66,13 @@ Result<Answer> ask(const Spec&, std::string_view device) {
 
 #endif
 
+Result<Answer> ask(const AttentionProblem& problem, std::string_view device) {
+  if (problem.is_varlen()) {
+    return fail(ErrorCode::Unsupported, "cuDNN is not asked about packed segments", "ask about one segment");
+  }
+  return ask(spec_of(problem), device);
+}
+
 OrderedJson to_json(const Answer& answer) {
   return {
       {"version", answer.version}, {"supported", answer.supported}, {"engines", answer.engines}, {"text", answer.text}};

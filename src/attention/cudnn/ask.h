@@ -23,6 +23,9 @@ struct Answer {
 /// Errors: NotFound for a device without description; Unavailable without cuDNN 9.8, libcuda or the headers at build.
 Result<Answer> ask(const Spec& spec, std::string_view device);
 
+/// The same for a policy problem with dense tensors.
+Result<Answer> ask(const AttentionProblem& problem, std::string_view device);
+
 /// {"version", "supported", "engines", "text"}.
 OrderedJson to_json(const Answer& answer);
 

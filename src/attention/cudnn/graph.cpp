@@ -78,12 +78,12 @@ fe::graph::SDPA_attributes attributes(fe::graph::Graph& graph, const Spec& s) {
                                                                : fe::DiagonalAlignment_t::BOTTOM_RIGHT);
     options.set_diagonal_band_right_bound(0);
   }
-  if (s.mask == Mask::KeyLengths) {
+  if (s.mask == MaskKind::KeyLengths) {
     options.set_padding_mask(true);
     options.set_seq_len_q(lengths(graph, "q_lengths", kQLengths, s.batch));
     options.set_seq_len_kv(lengths(graph, "k_lengths", kKLengths, s.batch));
   }
-  if (s.mask == Mask::Additive) {
+  if (s.mask == MaskKind::Additive) {
     options.set_bias(graph.tensor(tensor("bias", kBias, {s.bias_shape[0], s.bias_shape[1], s.seq_q, s.seq_kv}, s.bias)
                                       .set_data_type(data_type(s.bias_dtype))));
   }
@@ -228,8 +228,8 @@ Result<int64_t> Graph::workspace_bytes() const {
 Status Graph::execute(const Handle& handle, const Pointers& p, void* workspace) const {
   std::unordered_map<int64_t, void*> pack{{kQ, p.q}, {kK, p.k}, {kV, p.v}, {kO, p.o}};
   if (state_->spec.stats) pack[kStats] = p.stats;
-  if (state_->spec.mask == Mask::Additive) pack[kBias] = p.bias;
-  if (state_->spec.mask == Mask::KeyLengths) pack[kQLengths] = p.q_lengths, pack[kKLengths] = p.k_lengths;
+  if (state_->spec.mask == MaskKind::Additive) pack[kBias] = p.bias;
+  if (state_->spec.mask == MaskKind::KeyLengths) pack[kQLengths] = p.q_lengths, pack[kKLengths] = p.k_lengths;
   for (const auto& [uid, pointer] : pack) {
     if (pointer == nullptr) return fail(ErrorCode::Bug, strings::join("cuDNN: tensor ", uid, " has no memory"));
   }

@@ -18,8 +18,9 @@ Strides bshd(int64_t seq, int64_t heads, int64_t dim) {
 }
 
 std::string mask_text(const Spec& s) {
-  if (s.mask == Mask::KeyLengths) return " key_lengths";
-  if (s.mask == Mask::Additive) return strings::join(" additive_", dtype_name(s.bias_dtype));
+  if (s.mask == MaskKind::KeyLengths) return " key_lengths";
+  if (s.mask == MaskKind::Bool) return " bool_mask";
+  if (s.mask == MaskKind::Additive) return strings::join(" additive_", dtype_name(s.bias_dtype));
   return "";
 }
 
@@ -74,7 +75,8 @@ std::optional<std::string> mask_refusal(const Spec& s) {
   if (s.causal == Causal::BottomRight && s.seq_q > s.seq_kv) {
     return strings::join("bottom-right causal with more queries (", s.seq_q, ") than keys (", s.seq_kv, ")");
   }
-  if (s.mask != Mask::Additive) return std::nullopt;
+  if (s.mask == MaskKind::Bool) return "cuDNN takes no bool mask; convert it to an additive one";
+  if (s.mask != MaskKind::Additive) return std::nullopt;
   if (s.bias_dtype != s.dtype && s.bias_dtype != DType::F32) {
     return strings::join("a mask of ", dtype_name(s.bias_dtype), " with tensors of ", dtype_name(s.dtype));
   }
@@ -87,16 +89,22 @@ std::optional<std::string> mask_refusal(const Spec& s) {
 
 }  // namespace
 
-Spec dense_spec(const Problem& p, DType dtype) {
+Spec spec_of(const AttentionProblem& p) {
   Spec s;
-  s.dtype = dtype;
+  s.dtype = p.dtype;
   s.batch = p.batch, s.seq_q = p.seq_q, s.seq_kv = p.seq_kv, s.heads_q = p.heads_q, s.heads_kv = p.heads_kv;
   s.head_dim = p.head_dim, s.value_dim = p.value_dim;
   s.q = bshd(p.seq_q, p.heads_q, p.head_dim);
   s.k = bshd(p.seq_kv, p.heads_kv, p.head_dim);
   s.v = bshd(p.seq_kv, p.heads_kv, p.value_dim);
   s.o = bshd(p.seq_q, p.heads_q, p.value_dim);
-  s.scale = 1.0 / std::sqrt(static_cast<double>(p.head_dim));
+  s.causal = p.causal, s.mask = p.mask, s.stats = p.needs_lse;
+  if (p.mask == MaskKind::Bool) s.bias_dtype = DType::Bool;
+  if (p.mask == MaskKind::Bool || p.mask == MaskKind::Additive) {
+    s.bias_shape = {1, 1};
+    s.bias = {p.seq_q * p.seq_kv, p.seq_q * p.seq_kv, p.seq_kv, 1};
+  }
+  s.scale = p.scale.value_or(1.0 / std::sqrt(static_cast<double>(p.head_dim)));
   return s;
 }
 

@@ -7,16 +7,13 @@
 #include <optional>
 #include <string>
 
+#include "attention/policy/problem.h"
 #include "base/dtype.h"
-#include "base/result.h"
 
 namespace tessera::attention::cudnn {
 
 /// Strides in elements, in the order [B, H, S, D] whatever the memory order is.
 using Strides = std::array<int64_t, 4>;
-
-enum class Causal { None, TopLeft, BottomRight };
-enum class Mask { None, KeyLengths, Additive };
 
 /// One attention problem with its memory layout. Two specs are the same plan only when every field is equal.
 struct Spec {
@@ -24,22 +21,19 @@ struct Spec {
   int64_t batch = 1, seq_q = 0, seq_kv = 0, heads_q = 0, heads_kv = 0, head_dim = 0, value_dim = 0;
   Strides q{}, k{}, v{}, o{};
   Causal causal = Causal::None;
-  Mask mask = Mask::None;
+  MaskKind mask = MaskKind::None;
   DType bias_dtype = DType::F32;        ///< of the additive mask
   std::array<int64_t, 2> bias_shape{};  ///< its leading sizes [B|1, H|1]
   Strides bias{};                       ///< its strides
   bool stats = false;                   ///< also the log-sum-exp, float32 [B, H, Sq]
-  double scale = 0;                     ///< on the logits; 1/sqrt(D) is filled in by dense_spec
+  double scale = 0;                     ///< on the logits; 1/sqrt(D) where the problem names none
 
   auto operator<=>(const Spec&) const = default;
 };
 
-struct Problem {
-  int64_t batch = 1, seq_q = 0, seq_kv = 0, heads_q = 0, heads_kv = 0, head_dim = 0, value_dim = 0;
-};
-
-/// The spec of contiguous [B, S, H, D] tensors, the layout that models use; output in the same layout.
-Spec dense_spec(const Problem& p, DType dtype);
+/// The spec of a policy problem with contiguous [B, S, H, D] tensors, the layout that models use, and an output in the
+/// same layout; a mask is taken as fp32 [1, 1, Sq, Skv] (bool: as it is, for the guard to refuse).
+Spec spec_of(const AttentionProblem& problem);
 
 /// One line with everything that matters, e.g. "bf16 B1 H24/24 S4608x4608 D128 key_lengths stats".
 std::string describe(const Spec& spec);
