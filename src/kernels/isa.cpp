@@ -14,6 +14,13 @@ constexpr struct {
 
 std::vector<Isa> detect() {
   std::vector<Isa> isas = {Isa::Scalar};
+  const auto all = [](auto... features) { return (... && (features != 0)); };
+  const bool avx2 = all(__builtin_cpu_supports("avx2"), __builtin_cpu_supports("fma"), __builtin_cpu_supports("f16c"));
+  if (!avx2) return isas;
+  isas.push_back(Isa::Avx2);
+  const bool avx512 = all(__builtin_cpu_supports("avx512f"), __builtin_cpu_supports("avx512bw"),
+                          __builtin_cpu_supports("avx512vl"), __builtin_cpu_supports("avx512dq"));
+  if (avx512) isas.push_back(Isa::Avx512);
   return isas;
 }
 

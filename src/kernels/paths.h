@@ -11,5 +11,11 @@ using Path = AttentionRun (*)(const AttentionArgs& args, const ParallelFor& para
 namespace scalar {
 AttentionRun run(const AttentionArgs& args, const ParallelFor& parallel);
 }
+namespace avx2 {
+AttentionRun run(const AttentionArgs& args, const ParallelFor& parallel);
+}
+namespace avx512 {
+AttentionRun run(const AttentionArgs& args, const ParallelFor& parallel);
+}
 
 }  // namespace tessera::kernels

@@ -1,11 +1,14 @@
 // The table of golden kinds: how each folder is recognised and what checks it.
 #include "apps/golden_check/report.h"
+#include "apps/golden_check/safetensors.h"
 
 namespace tessera::golden {
 
 // Each row: {"pipeline", is_pipeline, check_pipeline} and so on; the checkers stand in the files of their names.
 const std::vector<GoldenKind>& golden_kinds() {
-  static const std::vector<GoldenKind> table = {};
+  static const std::vector<GoldenKind> table = {
+      {"safetensors", is_safetensors, check_safetensors},
+  };
   return table;
 }
 

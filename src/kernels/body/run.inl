@@ -1,0 +1,145 @@
+// The loops around the arithmetic: blocks of keys outside, strips of queries inside, one task per chunk of strips.
+
+/// Folds keys [key, key + n) of the packed block into a strip of NV vectors.
+template <class A, int NV>
+void fold_block(const Work& w, Strip& s, int64_t key, int64_t n) {
+  F32 block_max[NV], sum[NV], reference[NV];
+  A::template compute_scores<NV>(w, s, n, block_max);
+  const bool biased = needs_bias(w, s, key, n);
+  if (biased) {
+    F32 unit[NV];
+    for (int v = 0; v < NV; ++v) unit[v] = splat(1.0F);
+    fill_bias(w, s, key, n);
+    apply_bias<NV>(w, n, unit, block_max);
+  }
+  bool rescaled = false;
+  F32 factor[NV];
+  for (int v = 0; v < NV; ++v) {
+    const F32 before = s.started ? load(s.max + v * kLanes) : splat(kMinusInfinity);
+    const F32 now = max(block_max[v], before);
+    rescaled = rescaled || any_not_equal(now, before);
+    // Where no key is allowed yet the maximum is -inf; 0 as the reference keeps exp(-inf - reference) = 0.
+    reference[v] = select_equal(now, splat(kMinusInfinity), splat(0.0F), now);
+    factor[v] = exp2_exact(mul(sub(before, reference[v]), splat(kLog2E)));
+    store(w.rescale + v * kLanes, factor[v]);
+    store(s.max + v * kLanes, now);
+  }
+  A::template compute_weights<NV>(w, n, reference, sum);
+  for (int v = 0; v < NV; ++v) {
+    float* at = s.sum + v * kLanes;
+    store(at, s.started ? fma(load(at), factor[v], sum[v]) : sum[v]);
+  }
+  A::template add_values<NV>(w, s, n, biased, rescaled);
+  s.started = true;
+}
+
+template <class A>
+void fold_block(const Work& w, Strip& s, int64_t key, int64_t n) {
+  if (s.vectors == 1) fold_block<A, 1>(w, s, key, n);
+  if (s.vectors == 2) fold_block<A, 2>(w, s, key, n);
+  if (s.vectors == 3) fold_block<A, 3>(w, s, key, n);
+}
+
+/// Lays out a task's memory; returns the bytes it takes.
+template <class A>
+int64_t lay_out(Work& w, std::byte* memory, int64_t strips) {
+  Arena arena{memory, 0};
+  w.strips = arena.take<Strip>(strips);
+  w.k = arena.take<std::byte>(A::key_bytes(w.d));
+  w.v = arena.take<std::byte>(A::value_bytes(w.dv));
+  w.scores = arena.take<float>(A::kBlock * kWidth);
+  w.bias = arena.take<float>(A::kBlock * kWidth);
+  w.rescale = arena.take<float>(kWidth);
+  for (int64_t i = 0; i < strips; ++i) {
+    Strip s;
+    s.q = arena.take<std::byte>(A::query_bytes(w.d, kWidth));
+    s.out = arena.take<float>(w.dv_rows * kWidth);
+    s.max = arena.take<float>(kWidth);
+    s.sum = arena.take<float>(kWidth);
+    if (memory != nullptr) w.strips[i] = s;
+  }
+  return arena.used;
+}
+
+/// Places strips [begin, end) of the head; returns the last key that any of them needs.
+TESSERA_INLINE int64_t place_strips(Work& w, int64_t begin, int64_t end) {
+  const StripGrid grid(w.head->seq_q, kLanes);
+  int64_t last_key = 0;
+  w.strip_count = 0;
+  for (int64_t i = begin; i < end && i < grid.per_group * w.head->groups; ++i) {
+    Strip& s = w.strips[w.strip_count++];
+    const int64_t index = i % grid.per_group;
+    s.group = i / grid.per_group;
+    s.first = grid.first_query(index);
+    s.vectors = grid.vectors(index);
+    const int64_t rest = w.head->seq_q - s.first;
+    s.count = rest < s.vectors * kLanes ? rest : s.vectors * kLanes;
+    s.key_end = w.head->key_end(s.first + s.count - 1);
+    last_key = s.key_end > last_key ? s.key_end : last_key;
+  }
+  return last_key;
+}
+
+template <class A, DType T>
+void run_strips(Work& w, int64_t last_key) {
+  for (int64_t i = 0; i < w.strip_count; ++i) A::template pack_strip<T>(w, w.strips[i]);
+  for (int64_t key = 0; key < last_key; key += A::kBlock) {
+    const int64_t n = last_key - key < A::kBlock ? last_key - key : A::kBlock;
+    A::template pack_block<T>(w, key, n);
+    for (int64_t i = 0; i < w.strip_count; ++i) {
+      Strip& s = w.strips[i];
+      const int64_t keys = s.key_end - key < n ? s.key_end - key : n;
+      if (keys > 0) fold_block<A>(w, s, key, keys);
+    }
+  }
+  for (int64_t i = 0; i < w.strip_count; ++i) {
+    const Strip& s = w.strips[i];
+    if (!s.started) store_nothing<T>(w, s);
+    if (s.started) store_output<T>(w, s), store_lse(w, s);
+  }
+}
+
+struct Call {
+  const AttentionArgs* args = nullptr;
+  Plan plan;
+  int64_t scratch_bytes = 0;
+  std::atomic<bool> out_of_memory = false;
+  std::atomic<int64_t> exact_redone = 0;
+};
+
+TESSERA_INLINE Work make_work(const AttentionArgs& a, const HeadProblem* head) {
+  Work w;
+  w.head = head;
+  w.d = a.head_dim, w.dv = a.value_dim, w.dv_rows = round_up(a.value_dim, kLanes);
+  return w;
+}
+
+template <class A, DType T>
+void run_task(void* data, int64_t index) {
+  Call& call = *static_cast<Call*>(data);
+  const AttentionArgs& a = *call.args;
+  const int64_t head_index = index / call.plan.tasks_per_head;
+  const int64_t begin = index % call.plan.tasks_per_head * call.plan.strips_per_task;
+  const HeadProblem head = head_problem(a, head_index / a.heads_kv, head_index % a.heads_kv);
+  std::byte* memory = thread_scratch(call.scratch_bytes);
+  if (memory == nullptr) return call.out_of_memory.store(true);
+  Work w = make_work(a, &head);
+  lay_out<A>(w, memory, call.plan.strips_per_task);
+  run_strips<A, T>(w, place_strips(w, begin, begin + call.plan.strips_per_task));
+}
+
+template <class A>
+AttentionRun run_call(const AttentionArgs& a, const ParallelFor& parallel) {
+  Work w = make_work(a, nullptr);
+  const int64_t one_strip = lay_out<A>(w, nullptr, 1);
+  const int64_t strip_bytes = lay_out<A>(w, nullptr, 2) - one_strip;
+  Call call;
+  call.args = &a;
+  call.plan = make_plan(a, kLanes, strip_bytes, parallel.threads);
+  call.scratch_bytes = one_strip + (call.plan.strips_per_task - 1) * strip_bytes;
+  const ParallelFor::Task task = a.dtype == DType::F32   ? run_task<A, DType::F32>
+                                 : a.dtype == DType::F16 ? run_task<A, DType::F16>
+                                                         : run_task<A, DType::BF16>;
+  parallel(call.plan.tasks, task, &call);
+  return {call.out_of_memory ? Status::OutOfMemory : Status::Ok, kIsa, call.exact_redone};
+}

@@ -1,0 +1,64 @@
+// What a task works with: its strips of queries, the packed block of keys, and the scratch memory under both.
+
+constexpr int kWidth = kTileVectors * kLanes;
+constexpr float kLog2E = 1.44269504F;
+constexpr float kLn2 = 0.693147181F;
+constexpr float kMinusInfinity = -__builtin_inff();
+
+TESSERA_INLINE int64_t round_up(int64_t n, int64_t step) {
+  return (n + step - 1) / step * step;
+}
+
+/// Up to kWidth queries of one head, one a lane; rows of its arrays are `vectors * kLanes` wide.
+struct Strip {
+  int64_t group = 0;
+  int64_t first = 0;  ///< query index of lane 0
+  int64_t count = 0;  ///< queries; lanes behind them hold zeros
+  int64_t key_end = 0;
+  int vectors = 0;
+  bool started = false;  ///< out holds something
+  bool redo = false;     ///< met values that its integers cannot hold
+  std::byte* q = nullptr;
+  float* q_scale = nullptr;  ///< [W] what one integer step of a query's logits is worth
+  float* q_mean = nullptr;   ///< [W] logit of the keys' mean, added to LSE
+  float* out = nullptr;      ///< [Dv rounded up, W]
+  float* max = nullptr;      ///< [W] largest logit so far
+  float* sum = nullptr;      ///< [W] sum of exp(logit - max)
+};
+
+/// One task's view of its head.
+struct Work {
+  const HeadProblem* head = nullptr;
+  int64_t d = 0;
+  int64_t dv = 0;
+  int64_t dv_rows = 0;  ///< dv rounded up to whole vectors, for the transposition at the end
+  Strip* strips = nullptr;
+  int64_t strip_count = 0;
+  std::byte* k = nullptr;        ///< packed keys of the block
+  std::byte* v = nullptr;        ///< packed values of the block
+  float* k_scale = nullptr;      ///< [block]
+  int32_t* k_offset = nullptr;   ///< [block] where the accumulators of unsigned products start
+  float* k_mean = nullptr;       ///< [D]
+  float* v_scale = nullptr;      ///< [Dv rounded up]
+  float* scores = nullptr;       ///< [block, W]
+  float* bias = nullptr;         ///< [block, W]
+  std::byte* weights = nullptr;  ///< quantised weights [block, W]
+  float* rescale = nullptr;      ///< [W] factor for `out` of the strip at hand
+  float* share = nullptr;        ///< [W] factor for this block's weights
+  float* row = nullptr;          ///< [kLanes or D] one row in fp32
+  bool v_finite = true;
+  bool block_fits = true;  ///< false: the block holds values that integers cannot hold
+};
+
+/// Hands out 64-byte aligned pieces of the thread's scratch memory; without memory it only counts.
+struct Arena {
+  std::byte* base = nullptr;
+  int64_t used = 0;
+
+  template <typename E>
+  E* take(int64_t count) {
+    E* piece = base == nullptr ? nullptr : reinterpret_cast<E*>(base + used);
+    used += round_up(count * static_cast<int64_t>(sizeof(E)), 64);
+    return piece;
+  }
+};

@@ -1,0 +1,34 @@
+// The path for AVX2 + FMA + F16C: the common body compiled for that target alone, in a namespace of its own.
+#include <immintrin.h>
+
+#include <atomic>
+
+#include "kernels/paths.h"
+#include "kernels/plan.h"
+#include "kernels/problem.h"
+
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c")
+
+namespace tessera::kernels::avx2 {
+namespace {
+
+constexpr Isa kIsa = Isa::Avx2;
+
+#include "kernels/simd/avx2.inl"
+#include "kernels/body/exp.inl"
+#include "kernels/body/work.inl"
+#include "kernels/body/rows.inl"
+#include "kernels/body/bias.inl"
+#include "kernels/body/exact.inl"
+#include "kernels/body/run.inl"
+
+}  // namespace
+
+AttentionRun run(const AttentionArgs& args, const ParallelFor& parallel) {
+  return run_call<Exact>(args, parallel);
+}
+
+}  // namespace tessera::kernels::avx2
+
+#pragma GCC pop_options

@@ -1,0 +1,38 @@
+// The path for AVX-512 F, BW, VL and DQ: the common body compiled for that target alone, in a namespace of its own.
+#include <immintrin.h>
+
+#include <atomic>
+
+#include "kernels/paths.h"
+#include "kernels/plan.h"
+#include "kernels/problem.h"
+
+// g++ 12 reports its own header (GCC bug 105593).
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,fma,f16c")
+
+namespace tessera::kernels::avx512 {
+namespace {
+
+constexpr Isa kIsa = Isa::Avx512;
+
+#include "kernels/simd/avx512.inl"
+#include "kernels/body/exp.inl"
+#include "kernels/body/work.inl"
+#include "kernels/body/rows.inl"
+#include "kernels/body/bias.inl"
+#include "kernels/body/exact.inl"
+#include "kernels/body/run.inl"
+
+}  // namespace
+
+AttentionRun run(const AttentionArgs& args, const ParallelFor& parallel) {
+  return run_call<Exact>(args, parallel);
+}
+
+}  // namespace tessera::kernels::avx512
+
+#pragma GCC pop_options
