@@ -2,6 +2,7 @@
 
 #include "base/strings.h"
 #include "schedulers/flow_match_euler.h"
+#include "schedulers/unipc.h"
 
 namespace tessera::schedulers {
 namespace {
@@ -10,6 +11,7 @@ using Factory = Result<std::unique_ptr<Scheduler>> (*)(const Json&, const Schedu
 
 constexpr std::pair<std::string_view, Factory> kRows[] = {
     {"FlowMatchEulerDiscreteScheduler", make_flow_match_euler},
+    {"UniPCMultistepScheduler", make_unipc},
 };
 
 std::string known_classes() {
