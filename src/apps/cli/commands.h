@@ -6,5 +6,6 @@
 namespace tessera::cli {
 
 // One line per subcommand: declare it here, define it in its own file, add it to the table in main.cpp.
+Command add_tokenize(CLI::App& app, SharedOptions& shared);
 
 }  // namespace tessera::cli

@@ -1,6 +1,7 @@
 // The table of golden kinds: how each folder is recognised and what checks it.
 #include "apps/golden_check/report.h"
 #include "apps/golden_check/safetensors.h"
+#include "apps/golden_check/tokenizers.h"
 
 namespace tessera::golden {
 
@@ -8,6 +9,7 @@ namespace tessera::golden {
 const std::vector<GoldenKind>& golden_kinds() {
   static const std::vector<GoldenKind> table = {
       {"safetensors", is_safetensors, check_safetensors},
+      {"tokenizer", is_tokenizer_folder, check_tokenizers},
   };
   return table;
 }
