@@ -1,0 +1,243 @@
+// The path of one call, and what is remembered between calls.
+#include "attention/engine.h"
+
+#include <bit>
+
+#include "attention/backends/factory.h"
+#include "attention/guard.h"
+#include "attention/policy/catalog.h"
+#include "attention/signature.h"
+#include "base/log.h"
+#include "base/strings.h"
+
+namespace tessera::attention {
+namespace {
+
+/// What is left to say when every candidate of a decision has failed, now or before.
+Error exhausted(const Plan& plan) {
+  std::vector<std::string> reasons;
+  ErrorCode code = ErrorCode::Unsupported;
+  for (const auto& candidate : plan.candidates) {
+    const std::string_view name = backend_name(candidate.choice.backend);
+    if (candidate.slot->quarantined.load()) {
+      code = ErrorCode::NumericalFault;
+      reasons.push_back(strings::join(name, " ", candidate.slot->quarantine_reason));
+    } else if (candidate.latched.load()) {
+      reasons.push_back(candidate.latch_reason);
+    }
+  }
+  const std::string who = plan.decision.strict ? strings::join("attention backend ", plan.decision.selected,
+                                                               " was asked for and cannot serve ")
+                                               : std::string("no attention backend is left for ");
+  return {code, strings::join(who, plan.component, " ", describe(plan.problem), ": ", strings::list(reasons, "; ")),
+          "use --attention-backend auto, or prefer:NAME instead of a strict choice"};
+}
+
+}  // namespace
+
+AttentionEngine::AttentionEngine(EngineOptions options, BackendMap backends) : options_(std::move(options)) {
+  options_.device.built.clear();
+  for (auto& [id, backend] : backends) {
+    options_.device.built.emplace(backend_name(id));
+    BackendSlot& slot = slots_[id];
+    slot.id = id;
+    slot.backend = with_faults(id, std::move(backend), options_.injections);
+  }
+  if (options_.canary == CanaryMode::Default && !options_.injections.empty()) options_.canary = CanaryMode::Always;
+}
+
+Result<AttentionOutputs> AttentionEngine::run(const AttentionInputs& inputs, const CallSite& site, bool needs_lse) {
+  TESSERA_TRY_OK(validate(inputs));
+  AttentionOutputs outputs;
+  TESSERA_TRY_OK(guarded("attention", [&]() -> Status {
+    outputs = allocate_outputs(inputs, needs_lse);
+    return {};
+  }));
+  TESSERA_TRY_OK(run_into(inputs, site, outputs));
+  return outputs;
+}
+
+Status AttentionEngine::run_into(const AttentionInputs& inputs, const CallSite& site, const AttentionOutputs& outputs) {
+  TESSERA_TRY_OK(validate(inputs));
+  if (is_empty(sizes_of(inputs))) {
+    fill_empty(outputs);
+    return {};
+  }
+  return run_plan(plan_for(inputs, site, outputs.lse.defined()), inputs, outputs);
+}
+
+Plan& AttentionEngine::plan_for(const AttentionInputs& inputs, const CallSite& site, bool needs_lse) {
+  {
+    const std::shared_lock lock(mutex_);
+    if (const auto component = component_index(site.component)) {
+      const auto found = plans_.find(call_key(inputs, *component, site.role, needs_lse));
+      if (found != plans_.end()) return *found->second;
+    }
+  }
+  const std::unique_lock lock(mutex_);
+  return make_plan(inputs, site, needs_lse);
+}
+
+std::optional<int64_t> AttentionEngine::component_index(std::string_view component) const {
+  for (size_t i = 0; i < components_.size(); ++i) {
+    if (components_[i] == component) return static_cast<int64_t>(i);
+  }
+  return std::nullopt;
+}
+
+Plan& AttentionEngine::make_plan(const AttentionInputs& inputs, const CallSite& site, bool needs_lse) {
+  if (!component_index(site.component)) components_.emplace_back(site.component);
+  const CallKey key = call_key(inputs, *component_index(site.component), site.role, needs_lse);
+  std::unique_ptr<Plan>& plan = plans_[key];
+  if (plan != nullptr) return *plan;  // another thread was faster
+  plan = std::make_unique<Plan>();
+  plan->component = site.component;
+  plan->problem = problem_of(inputs, site.role, needs_lse);
+  plan->selection = options_.selections.at(site.component, site.role);
+  plan->decision = resolve(plan->problem, plan->selection, options_.device, past_failures(plan->problem));
+  add_candidates(*plan);
+  in_order_.push_back(plan.get());
+  const SiteReport report = report_of(*plan);
+  log::info(strings::join("attention: ", report.site, " ", role_name(plan->problem.role), " ", describe(plan->problem),
+                          ": ", report.backend.empty() ? "no backend" : report.backend, " (", report.origin, ")"));
+  return *plan;
+}
+
+void AttentionEngine::add_candidates(Plan& plan) {
+  for (const auto& choice : plan.decision.candidates) {
+    const auto slot = slots_.find(choice.backend);
+    if (slot == slots_.end()) {  // only with a simulated device, whose libraries count as built
+      plan.decision.refused.push_back({choice.backend, Reason::NotBuilt, "is not in this build"});
+      continue;
+    }
+    PlanCandidate& candidate = plan.candidates.emplace_back();
+    candidate.choice = choice;
+    candidate.slot = &slot->second;
+  }
+}
+
+std::vector<PastFailure> AttentionEngine::past_failures(const AttentionProblem& problem) const {
+  std::vector<PastFailure> past;
+  for (const auto& [id, slot] : slots_) {
+    if (slot.quarantined.load()) past.push_back({id, Reason::Quarantined, slot.quarantine_reason});
+  }
+  AttentionProblem wanted = problem;
+  wanted.key_lengths.clear();
+  for (const Plan* plan : in_order_) {
+    AttentionProblem seen = plan->problem;
+    seen.key_lengths.clear();
+    seen.role = wanted.role;  // no kernel looks at the role
+    if (seen != wanted) continue;
+    for (const auto& candidate : plan->candidates) {
+      if (candidate.latched.load()) past.push_back({candidate.slot->id, Reason::FailedBefore, candidate.latch_reason});
+    }
+  }
+  return past;
+}
+
+Status AttentionEngine::run_plan(Plan& plan, const AttentionInputs& inputs, const AttentionOutputs& outputs) {
+  plan.calls.fetch_add(1, std::memory_order_relaxed);
+  if (plan.decision.error) return fail(*plan.decision.error);
+  for (auto& candidate : plan.candidates) {
+    if (!candidate.usable()) continue;
+    const Status done = run_candidate(candidate, inputs, outputs);
+    if (done) {
+      candidate.served.fetch_add(1, std::memory_order_relaxed);
+      return {};
+    }
+    if (done.error().code == ErrorCode::Unsupported) {
+      latch(plan, candidate, done.error());
+    } else if (done.error().code == ErrorCode::NumericalFault) {
+      quarantine(plan, *candidate.slot, done.error());
+    } else {
+      return done;
+    }
+  }
+  return fail(exhausted(plan));
+}
+
+Status AttentionEngine::run_candidate(PlanCandidate& candidate, const AttentionInputs& inputs,
+                                      const AttentionOutputs& outputs) const {
+  const BackendId id = candidate.choice.backend;
+  const bool check = canary_wanted(options_.canary, id, candidate.proven.load(std::memory_order_relaxed));
+  return guarded(backend_name(id), [&]() -> Status {
+    if (check) poison(outputs);
+    TESSERA_TRY_OK(candidate.slot->backend->run(inputs, outputs, candidate.choice.tier));
+    if (!check) return {};
+    TESSERA_TRY_OK(check_outputs(inputs, outputs, error_bound(id, candidate.choice.tier)));
+    candidate.proven.store(true, std::memory_order_relaxed);
+    return {};
+  });
+}
+
+void AttentionEngine::latch(const Plan& plan, PlanCandidate& candidate, const Error& error) {
+  const std::unique_lock lock(mutex_);
+  if (candidate.latched.load()) return;
+  candidate.latch_reason = error.what;
+  candidate.latched.store(true, std::memory_order_release);
+  log::warning(strings::join("attention: ", backend_name(candidate.choice.backend), " does not take ", plan.component,
+                             " ", describe(plan.problem), " and is not asked again for it: ", error.what));
+}
+
+void AttentionEngine::quarantine(const Plan& plan, BackendSlot& slot, const Error& error) {
+  const std::unique_lock lock(mutex_);
+  if (slot.quarantined.load()) return;
+  slot.quarantine_reason = error.what;
+  slot.quarantined.store(true, std::memory_order_release);
+  log::warning(strings::join("attention: ", backend_name(slot.id), " is quarantined: on ", plan.component, " ",
+                             describe(plan.problem), " it ", error.what));
+}
+
+SiteReport AttentionEngine::report_of(const Plan& plan) const {
+  SiteReport report;
+  report.site = plan.component;
+  report.problem = plan.problem;
+  report.requested = plan.decision.selected;
+  report.refused = plan.decision.refused;
+  report.calls = plan.calls.load();
+  report.canary = "off";
+  if (plan.decision.error) report.error = plan.decision.error->line();
+  for (const auto& candidate : plan.candidates) {
+    const BackendId id = candidate.choice.backend;
+    if (candidate.slot->quarantined.load()) {
+      report.refused.push_back({id, Reason::Quarantined, candidate.slot->quarantine_reason});
+      report.canary = "failed";
+    } else if (candidate.latched.load()) {
+      report.refused.push_back({id, Reason::FailedBefore, candidate.latch_reason});
+    } else if (report.backend.empty()) {
+      report.backend = backend_name(id);
+      report.tier = quality_name(candidate.choice.tier);
+      report.evidence = candidate.choice.provenance;
+      report.origin = candidate.choice.origin == Origin::Server ? plan.selection.server_origin
+                                                                : std::string(origin_name(candidate.choice.origin));
+      const bool checked = canary_wanted(options_.canary, id, false);
+      if (checked && report.canary != "failed") report.canary = candidate.proven.load() ? "passed" : "pending";
+    }
+  }
+  return report;
+}
+
+std::vector<SiteReport> AttentionEngine::report() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<SiteReport> rows;
+  for (const Plan* plan : in_order_) rows.push_back(report_of(*plan));
+  return rows;
+}
+
+std::vector<std::string> AttentionEngine::unused_choices() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<std::string> unused;
+  for (const auto& [key, choice] : options_.selections.choices) unused.push_back(key);
+  for (const Plan* plan : in_order_) {
+    for (const auto& key : options_.selections.keys_for(plan->component, plan->problem.role)) std::erase(unused, key);
+  }
+  return unused;
+}
+
+std::unique_ptr<AttentionEngine> make_engine(EngineOptions options) {
+  BackendMap backends;
+  for (const BackendId id : built_backends()) backends.emplace(id, make_backend(id));
+  return std::make_unique<AttentionEngine>(std::move(options), std::move(backends));
+}
+
+}  // namespace tessera::attention

@@ -1,0 +1,82 @@
+// Reads strides and types of a call.
+#include "attention/signature.h"
+
+#include "tensor/dtypes.h"
+
+namespace tessera::attention {
+namespace {
+
+bool is_dense_in_order(const at::Tensor& t, int64_t outer, int64_t inner) {
+  const auto sizes = t.sizes();
+  const auto strides = t.strides();
+  const int64_t dim = sizes[3];
+  return strides[inner] == dim && strides[outer] == dim * sizes[inner];
+}
+
+/// Dimensions: 1 = S, 2 = H.
+Layout layout_of_one(const at::Tensor& t) {
+  if (t.strides()[3] != 1 && t.sizes()[3] > 1) return Layout::LastStrided;
+  if (is_dense_in_order(t, 1, 2)) return Layout::TokenMajor;
+  if (is_dense_in_order(t, 2, 1)) return Layout::HeadMajor;
+  return Layout::Strided;
+}
+
+/// The most demanding of the three; two different ones are just strides.
+Layout layout_of(const AttentionInputs& in) {
+  const Layout q = layout_of_one(in.query), k = layout_of_one(in.key), v = layout_of_one(in.value);
+  if (q == Layout::LastStrided || k == Layout::LastStrided || v == Layout::LastStrided) return Layout::LastStrided;
+  return q == k && k == v ? q : Layout::Strided;
+}
+
+MaskKind mask_kind(const Mask& mask) {
+  switch (mask.index()) {
+    case 1:
+      return MaskKind::KeyLengths;
+    case 2:
+      return MaskKind::Bool;
+    case 3:
+      return MaskKind::Additive;
+  }
+  return MaskKind::None;
+}
+
+}  // namespace
+
+CallKey call_key(const AttentionInputs& in, int64_t component, Role role, bool needs_lse) {
+  const auto q = in.query.sizes();
+  const auto k = in.key.sizes();
+  int64_t flags = component;
+  for (const int64_t field :
+       {static_cast<int64_t>(in.query.scalar_type()), static_cast<int64_t>(in.query.device().type()),
+        static_cast<int64_t>(layout_of(in)), static_cast<int64_t>(in.causal), static_cast<int64_t>(in.mask.index()),
+        static_cast<int64_t>(role), static_cast<int64_t>(needs_lse)}) {
+    flags = flags << 7 | field;
+  }
+  return {{q[0], q[1], q[2], q[3], k[1], k[2], in.value.sizes()[3], std::bit_cast<int64_t>(in.scale), flags}};
+}
+
+AttentionProblem problem_of(const AttentionInputs& in, Role role, bool needs_lse) {
+  const Sizes s = sizes_of(in);
+  AttentionProblem p;
+  p.batch = s.batch;
+  p.seq_q = s.seq_q;
+  p.seq_kv = s.seq_kv;
+  p.heads_q = s.heads_q;
+  p.heads_kv = s.heads_kv;
+  p.head_dim = s.head_dim;
+  p.value_dim = s.value_dim;
+  p.dtype = tensor::dtype_of(in.query.scalar_type());
+  p.layout = layout_of(in);
+  p.causal = in.causal;
+  p.mask = mask_kind(in.mask);
+  const double usual = 1 / std::sqrt(static_cast<double>(s.head_dim));
+  if (std::abs(in.scale - usual) > 1e-9 * usual) p.scale = in.scale;
+  p.needs_lse = needs_lse;
+  p.role = role;
+  if (const auto* lengths = std::get_if<KeyLengths>(&in.mask)) {
+    p.key_lengths.assign(lengths->values.begin(), lengths->values.end());
+  }
+  return p;
+}
+
+}  // namespace tessera::attention
