@@ -12,8 +12,6 @@
 namespace tessera::media {
 namespace {
 
-constexpr size_t kPackedTextBytes = size_t{1} << 20;
-
 /// What libpng's callbacks share with the caller. It lives outside of the functions that call setjmp, so that a jump
 /// skips no destructor: those functions own nothing but pointers.
 struct Reader {
@@ -50,8 +48,6 @@ void on_read(png_structp png, png_bytep out, png_size_t size) {
 /// Reads the header and asks for 8-bit RGB rows; false after an error.
 bool read_header(Reader& reader) noexcept {
   if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
-  // A text is no longer than the file unless it is packed: one that promises more is skipped before it costs memory.
-  png_set_chunk_malloc_max(reader.png, reader.rest.size() + kPackedTextBytes);
   png_set_read_fn(reader.png, &reader, on_read);
   png_read_info(reader.png, reader.info);
   png_set_palette_to_rgb(reader.png);
@@ -77,6 +73,22 @@ bool read_pixels(Reader& reader) noexcept {
 bool can_hold(size_t file_bytes, int64_t width, int64_t height, int bits) {
   const int64_t row_bytes = width * bits / 8;
   return row_bytes * height / 1032 <= static_cast<int64_t>(file_bytes);
+}
+
+/// Whether every chunk ends inside the file. libpng 1.6 takes (and clears) a chunk's whole length before it reads the
+/// first byte, up to 2 GB from a damaged length, and reports its own limit only as a warning.
+bool chunks_fit(std::string_view bytes) {
+  constexpr size_t kSignature = 8;
+  constexpr size_t kFrame = 12;  // length, type, checksum
+  for (size_t at = kSignature; at < bytes.size();) {
+    if (bytes.size() - at < kFrame) return false;
+    size_t length = 0;
+    for (size_t i = 0; i < 4; ++i) length = length << 8 | static_cast<unsigned char>(bytes[at + i]);
+    if (length > bytes.size() - at - kFrame) return false;
+    if (bytes.substr(at + 4, 4) == "IEND") return true;  // what follows is not read
+    at += kFrame + length;
+  }
+  return false;
 }
 
 void take_texts(Reader& reader, png_infop info) {
@@ -114,6 +126,7 @@ Result<Png> decode(std::string_view bytes, const std::string& origin) {
   if (bytes.size() < 29 || png_sig_cmp(reinterpret_cast<png_const_bytep>(bytes.data()), 0, 8) != 0) {
     return fail(bad_png(origin, "it does not begin as one"));
   }
+  if (!chunks_fit(bytes)) return fail(bad_png(origin, "it is cut short or damaged"));
   Reader reader;
   reader.rest = bytes;
   reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, on_error, on_warning);
