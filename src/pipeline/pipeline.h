@@ -4,6 +4,7 @@
 #include "tensor/aten.h"
 
 #include "base/result.h"
+#include "pipeline/attention_site.h"
 #include "pipeline/context.h"
 #include "pipeline/request.h"
 
@@ -22,6 +23,9 @@ class Pipeline {
 
   /// The request with every absent field filled in, or an error (Usage) that names the nearest valid value.
   virtual Result<GenerateRequest> complete(const GenerateRequest& request) const = 0;
+
+  /// Where and how large attention is called for a completed request; from the configs alone, no weights needed.
+  virtual std::vector<AttentionSite> attention_sites(const GenerateRequest& request) const = 0;
 
   /// Runs a completed request: encode, prepare, denoise, decode.
   /// Errors: throws RuntimeFault or Bug; runtime/generator is the one place that catches them.

@@ -1,5 +1,6 @@
 // The table of golden kinds: how each folder is recognised and what checks it.
 #include "apps/golden_check/report.h"
+#include "apps/golden_check/pipelines.h"
 #include "apps/golden_check/safetensors.h"
 #include "apps/golden_check/tokenizers.h"
 
@@ -8,6 +9,7 @@ namespace tessera::golden {
 // Each row: {"pipeline", is_pipeline, check_pipeline} and so on; the checkers stand in the files of their names.
 const std::vector<GoldenKind>& golden_kinds() {
   static const std::vector<GoldenKind> table = {
+      {"pipeline", is_pipeline, check_pipeline},
       {"safetensors", is_safetensors, check_safetensors},
       {"tokenizer", is_tokenizer_folder, check_tokenizers},
   };

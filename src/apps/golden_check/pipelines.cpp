@@ -1,0 +1,107 @@
+#include "tensor/aten.h"
+
+#include "apps/golden_check/pipelines.h"
+
+#include <set>
+
+#include "apps/golden_check/compare_tensors.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "base/strings.h"
+#include "models/catalog.h"
+#include "pipeline/request_json.h"
+#include "weights/checkpoint.h"
+#include "weights/tensors.h"
+
+namespace tessera::golden {
+namespace {
+
+using Tensors = std::map<std::string, at::Tensor>;
+
+/// Keeps the tensors whose names are wanted; a further use of a name is kept as "name#1", "name#2", …
+class KeepingTrace final : public tensor::Trace {
+ public:
+  explicit KeepingTrace(std::set<std::string> wanted) : wanted_(std::move(wanted)) {}
+
+  void record(const std::string& name, const at::Tensor& value) override {
+    const int64_t use = uses_[name]++;
+    const std::string full = use == 0 ? name : strings::join(name, "#", use);
+    if (wanted_.contains(full)) kept_[full] = value.detach().cpu().clone();
+  }
+
+  const at::Tensor* find(const std::string& name) const {
+    const auto it = kept_.find(name);
+    return it == kept_.end() ? nullptr : &it->second;
+  }
+
+ private:
+  std::set<std::string> wanted_;
+  std::map<std::string, int64_t> uses_;
+  Tensors kept_;
+};
+
+Result<Tensors> read_expected(const std::filesystem::path& file) {
+  TESSERA_TRY(const weights::Checkpoint checkpoint, weights::open_file(file));
+  Tensors out;
+  for (const auto& [name, stored] : checkpoint.tensors) {
+    TESSERA_TRY(out[name], weights::map_tensor(stored, name));
+  }
+  return out;
+}
+
+Result<pipeline::GenerateRequest> read_request(const std::filesystem::path& case_folder) {
+  TESSERA_TRY(const Json description, json::read_file(case_folder / "case.json"));
+  if (!description.contains("request")) return fail(ErrorCode::BadFile, "case.json has no request");
+  pipeline::GenerateRequest request;
+  TESSERA_TRY_OK(pipeline::apply_json(description.at("request"), request));
+  return request;
+}
+
+Status run(const std::filesystem::path& case_folder, tensor::Trace& trace) {
+  try {
+    TESSERA_TRY(const auto request, read_request(case_folder));
+    TESSERA_TRY(const auto model, models::open_pipeline(case_folder / "model"));
+    TESSERA_TRY(const auto completed, model->complete(request));
+    pipeline::Context context;
+    context.trace = &trace;
+    model->generate(completed, context);
+    return {};
+  } catch (const RuntimeFault& fault) {
+    return fail(fault.error);
+  } catch (const std::exception& e) {
+    return fail(ErrorCode::Bug, e.what());
+  }
+}
+
+}  // namespace
+
+bool is_pipeline(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  return std::filesystem::exists(folder / "case.json", ignored) &&
+         std::filesystem::exists(folder / "expected.safetensors", ignored);
+}
+
+GoldenReport check_pipeline(const std::filesystem::path& case_folder) {
+  GoldenReport report{.path = case_folder, .kind = "pipeline"};
+  const auto expected = read_expected(case_folder / "expected.safetensors");
+  if (!expected) {
+    report.count(false, "expected.safetensors", "read", expected.error().line(), "a readable file");
+    return report;
+  }
+  std::set<std::string> names;
+  for (const auto& [name, value] : *expected) names.insert(name);
+  KeepingTrace trace(std::move(names));
+  if (const auto status = run(case_folder, trace); !status) {
+    report.failed.push_back({"run", "the whole request", status.error().line(), "a finished run"});
+  }
+  for (const auto& [name, want] : *expected) {
+    const at::Tensor* got = trace.find(name);
+    const TensorVerdict verdict =
+        got == nullptr ? TensorVerdict{false, "not recorded", "a tensor of this name"} : compare_tensors(*got, want);
+    report.count(verdict.ok, name, "tensor", verdict.got, verdict.want);
+    log::debug(strings::join(name, ": ", verdict.got));
+  }
+  return report;
+}
+
+}  // namespace tessera::golden
