@@ -34,6 +34,18 @@ bool is_floating(DType dtype) {
   return false;
 }
 
+bool converts(const StoredTensor& tensor, std::optional<DType> compute) {
+  return compute && tensor.info.dtype && is_floating(*tensor.info.dtype) && *tensor.info.dtype != *compute;
+}
+
+bool is_aligned(const StoredTensor& tensor) {
+  return !tensor.info.dtype || tensor.info.begin_bytes % size_bytes(*tensor.info.dtype) == 0;
+}
+
+int64_t loaded_bytes_of(const StoredTensor& tensor, std::optional<DType> compute) {
+  return converts(tensor, compute) ? tensor.info.elements() * size_bytes(*compute) : tensor.info.size_bytes();
+}
+
 Status add_file(const fs::path& path, Checkpoint& checkpoint) {
   TESSERA_TRY(SafetensorsFile opened, open_safetensors(path));
   checkpoint.files.push_back(path);
@@ -134,9 +146,14 @@ int64_t Checkpoint::stored_bytes() const {
 
 int64_t Checkpoint::loaded_bytes(std::optional<DType> compute) const {
   int64_t bytes = 0;
+  for (const auto& [name, tensor] : tensors) bytes += loaded_bytes_of(tensor, compute);
+  return bytes;
+}
+
+int64_t Checkpoint::copied_bytes(std::optional<DType> compute) const {
+  int64_t bytes = 0;
   for (const auto& [name, tensor] : tensors) {
-    const bool converts = compute && tensor.info.dtype && is_floating(*tensor.info.dtype);
-    bytes += converts ? tensor.info.elements() * size_bytes(*compute) : tensor.info.size_bytes();
+    if (converts(tensor, compute) || !is_aligned(tensor)) bytes += loaded_bytes_of(tensor, compute);
   }
   return bytes;
 }

@@ -31,6 +31,9 @@ struct Checkpoint {
 
   /// Bytes when floating-point tensors are held as `compute`; nothing: as stored.
   int64_t loaded_bytes(std::optional<DType> compute) const;
+
+  /// The part of loaded_bytes that is memory of its own, because a weight is stored in another type or not aligned.
+  int64_t copied_bytes(std::optional<DType> compute) const;
 };
 
 /// One file. Errors: as open_safetensors.

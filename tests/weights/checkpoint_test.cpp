@@ -113,6 +113,8 @@ TEST(Checkpoint, CountsBytesAsStoredAndInTheComputeType) {
   EXPECT_EQ(checkpoint.stored_bytes(), 14);
   EXPECT_EQ(checkpoint.loaded_bytes(DType::F32), 12 + 8);
   EXPECT_EQ(checkpoint.loaded_bytes(DType::F16), 6 + 8);
+  EXPECT_EQ(checkpoint.copied_bytes(DType::F32), 12 + (checkpoint.tensors.at("i").info.begin_bytes % 8 == 0 ? 0 : 8));
+  EXPECT_LE(checkpoint.copied_bytes(std::nullopt), 14);
 }
 
 }  // namespace
