@@ -1,5 +1,7 @@
 #include "text/unicode.h"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include <unicode/brkiter.h>
@@ -41,6 +43,27 @@ const icu::Normalizer2* normalizer(NormalForm form) {
   }
   TESSERA_CHECK(U_SUCCESS(status), "ICU has no normalization data: ", u_errorName(status));
   return found;
+}
+
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+
+// Letters and numbers of Unicode 15.1 and 16, which the reference knows and ICU 72 (Unicode 15) does not.
+constexpr Range kNewLetters[] = {{0x1c89, 0x1c8a},   {0xa7cb, 0xa7cd},   {0xa7da, 0xa7dc},   {0x105c0, 0x105f3},
+                                 {0x10d4a, 0x10d65}, {0x10d6f, 0x10d85}, {0x10ec2, 0x10ec4}, {0x11380, 0x11389},
+                                 {0x1138b, 0x1138b}, {0x1138e, 0x1138e}, {0x11390, 0x113b5}, {0x113b7, 0x113b7},
+                                 {0x113d1, 0x113d1}, {0x113d3, 0x113d3}, {0x11bc0, 0x11be0}, {0x13460, 0x143fa},
+                                 {0x16100, 0x1611d}, {0x16d40, 0x16d6c}, {0x18cff, 0x18cff}, {0x1e5d0, 0x1e5ed},
+                                 {0x1e5f0, 0x1e5f0}, {0x2ebf0, 0x2ee5d}};
+constexpr Range kNewNumbers[] = {{0x10d40, 0x10d49}, {0x116d0, 0x116e3}, {0x11bf0, 0x11bf9}, {0x16130, 0x16139},
+                                 {0x16d70, 0x16d79}, {0x1ccf0, 0x1ccf9}, {0x1e5f1, 0x1e5fa}};
+
+template <size_t N>
+bool is_in(char32_t c, const Range (&ranges)[N]) {
+  if (c < ranges[0].first || c > ranges[N - 1].last) return false;
+  return std::any_of(std::begin(ranges), std::end(ranges), [c](Range r) { return c >= r.first && c <= r.last; });
 }
 
 }  // namespace
@@ -92,11 +115,11 @@ std::string to_utf8(std::u32string_view text) {
 }
 
 bool is_letter(char32_t c) {
-  return (U_GET_GC_MASK(static_cast<UChar32>(c)) & U_GC_L_MASK) != 0;
+  return (U_GET_GC_MASK(static_cast<UChar32>(c)) & U_GC_L_MASK) != 0 || is_in(c, kNewLetters);
 }
 
 bool is_number(char32_t c) {
-  return (U_GET_GC_MASK(static_cast<UChar32>(c)) & U_GC_N_MASK) != 0;
+  return (U_GET_GC_MASK(static_cast<UChar32>(c)) & U_GC_N_MASK) != 0 || is_in(c, kNewNumbers);
 }
 
 bool is_white_space(char32_t c) {

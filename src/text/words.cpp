@@ -95,13 +95,20 @@ size_t qwen_word_end(const Cursor& cursor, size_t begin) {
 }
 
 size_t clip_word_end(const Cursor& cursor, size_t begin) {
-  for (const std::string_view marker : {"<|startoftext|>", "<|endoftext|>"}) {
-    if (cursor.text.substr(begin).starts_with(marker)) return begin + marker.size();
-  }
   const size_t contraction = contraction_end(cursor, begin, false);
   if (contraction > begin) return contraction;
   const Kind kind = kind_of(cursor.at(begin));
   return kind == Kind::Number ? cursor.after(begin) : cursor.skip(begin, kind);
+}
+
+// "<|", its letters and "|>" of a marker at `begin`; empty when there is none. The reference takes a marker as one word
+// and then cuts it in three, so marks that follow it do not join its end.
+std::vector<std::string_view> clip_marker(std::string_view rest) {
+  for (const std::string_view marker : {"<|startoftext|>", "<|endoftext|>"}) {
+    if (!rest.starts_with(marker)) continue;
+    return {rest.substr(0, 2), rest.substr(2, marker.size() - 4), rest.substr(marker.size() - 2, 2)};
+  }
+  return {};
 }
 
 }  // namespace
@@ -121,6 +128,11 @@ std::vector<std::string_view> clip_words(std::string_view utf8) {
   std::vector<std::string_view> words;
   const Cursor cursor{utf8};
   for (size_t begin = 0; (begin = cursor.skip(begin, Kind::Space)) < utf8.size();) {
+    if (const auto parts = clip_marker(utf8.substr(begin)); !parts.empty()) {
+      words.insert(words.end(), parts.begin(), parts.end());
+      begin += parts[0].size() + parts[1].size() + parts[2].size();
+      continue;
+    }
     const size_t end = clip_word_end(cursor, begin);
     words.push_back(utf8.substr(begin, end - begin));
     begin = end;

@@ -37,6 +37,7 @@ TEST(QwenWords, SplitLikeTheExpressionOfTheReference) {
 TEST(ClipWords, TakeContractionsAndSingleDigitsApart) {
   EXPECT_EQ(clip_words("it's 42%!"), (Words{"it", "'s", "4", "2", "%!"}));
   EXPECT_EQ(clip_words("  "), Words{});
+  EXPECT_EQ(clip_words("<|endoftext|>!"), (Words{"<|", "endoftext", "|>", "!"}));
 }
 
 TEST(Metaspace, PutsAMarkBeforeEachWordOnce) {

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/strings.h"
+#include "text/prompt_cleaning.h"
 #include "text/tokenizer.h"
 
 namespace tessera::golden {
@@ -32,6 +33,11 @@ struct CaseCheck {
     if (!ok() || (got && *got == want)) return;
     failure = {"", field, show(got), show(want)};
   }
+  void text(const char* field, const Result<std::string>& got) {
+    const auto want = expected.at(field).get<std::string>();
+    if (!ok() || (got && *got == want)) return;
+    failure = {"", field, got ? *got : "error: " + got.error().line(), want};
+  }
 };
 
 void check_case(const text::Tokenizer& tokenizer, int64_t max_length, const Json& expected, GoldenReport& report) {
@@ -39,6 +45,11 @@ void check_case(const text::Tokenizer& tokenizer, int64_t max_length, const Json
   CaseCheck check{expected, {}};
   check.ids("ids", tokenizer.encode(text));
   check.ids("ids_truncated", tokenizer.encode_truncated(text, max_length));
+  if (expected.contains("cleaned")) {
+    const auto cleaned = text::clean_prompt(text);
+    check.text("cleaned", cleaned);
+    check.ids("ids_cleaned", cleaned ? tokenizer.encode(*cleaned) : fail(cleaned.error()));
+  }
   const std::string name = "'" + text.substr(0, 60) + "'";
   const auto& f = check.failure;
   report.count(check.ok(), name, check.ok() ? "ids" : f.what, f.got, f.want);
