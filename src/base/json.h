@@ -17,7 +17,8 @@ using OrderedJson = nlohmann::ordered_json;
 
 namespace json {
 
-/// Parses a whole text. Errors: BadFile with `origin` (a file's name or "line 3") and the position.
+/// Parses a whole text. Errors: BadFile with `origin` (a file's name or "line 3") and the position; also for deep
+/// nesting.
 Result<Json> parse(std::string_view text, const std::string& origin);
 
 /// Reads and parses a file (optionally stored as NAME.gz, inflated). Errors: NotFound, Io, BadFile.

@@ -19,7 +19,7 @@ struct BpeOptions {
 
 using Merges = std::vector<std::pair<std::string, std::string>>;
 
-/// Errors: BadFile when a merge names a piece that the vocabulary lacks, or the unknown piece is not there.
+/// Errors: BadFile when a merge names a piece that the vocabulary lacks.
 Result<std::unique_ptr<TokenModel>> make_bpe(Vocabulary vocabulary, const Merges& merges, BpeOptions options);
 
 }  // namespace tessera::text

@@ -20,7 +20,7 @@ Result<std::optional<std::string>> token_content(const Json& value) {
     return value["content"].get<std::string>();
   }
   return fail(ErrorCode::BadFile,
-              "a token is neither a text nor an object with 'content': " + value.dump().substr(0, 80));
+              strings::join("a token is neither a text nor an object with 'content' but ", value.type_name()));
 }
 
 Status read_names(const Json& object, TokenizerConfig& config) {

@@ -21,8 +21,7 @@ Result<std::pair<std::string, std::string>> parse_merge(const Json& value) {
   if (value.is_array() && value.size() == 2 && value[0].is_string() && value[1].is_string()) {
     return std::pair(value[0].get<std::string>(), value[1].get<std::string>());
   }
-  return fail(ErrorCode::BadFile, "a merge is not a pair of texts: " +
-                                      value.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80));
+  return fail(ErrorCode::BadFile, "a merge is not a pair of texts");
 }
 
 // Ids of one {"SpecialToken": {"id": NAME}} of a template.

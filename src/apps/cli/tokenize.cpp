@@ -18,26 +18,26 @@ struct Options {
   bool batch = false;
 };
 
-Json to_json(const text::PaddedIds& padded) {
-  Json out = {{"ids", padded.ids}, {"attention_mask", padded.attention_mask}};
-  if (!padded.cut.empty()) out["cut"] = padded.cut;
-  return out;
-}
-
-Json to_json(const std::vector<int64_t>& ids) {
-  return {{"ids", ids}};
-}
-
-// With a max_length the ids are cut and padded to it, as the pipelines do.
+// "ids", and with a max_length: cut to it, "input_ids" and "attention_mask" as the pipelines pad them, "cut" if any.
 Result<Json> tokenize(const text::Tokenizer& tokenizer, std::string_view text, int64_t max_length) {
   if (max_length < 0) return fail(ErrorCode::Usage, strings::join("max_length is ", max_length), "give 1 or more");
   if (max_length == 0) {
     TESSERA_TRY(const auto ids, tokenizer.encode(text));
-    return to_json(ids);
+    return Json{{"ids", ids}};
   }
-  TESSERA_TRY(const auto padded, tokenizer.encode_padded(text, max_length));
-  if (!padded.cut.empty()) log::warning("the text is too long; cut off: " + padded.cut);
-  return to_json(padded);
+  std::string cut;
+  TESSERA_TRY(const auto ids, tokenizer.encode_truncated(text, max_length, &cut));
+  Json out = {{"ids", ids}};
+  if (tokenizer.framing().pad_id) {
+    TESSERA_TRY(const auto padded, tokenizer.encode_padded(text, max_length));
+    out["input_ids"] = padded.ids;
+    out["attention_mask"] = padded.attention_mask;
+  }
+  if (!cut.empty()) {
+    log::warning("the text is too long; cut off: " + cut);
+    out["cut"] = cut;
+  }
+  return out;
 }
 
 Result<Json> tokenize_line(const text::Tokenizer& tokenizer, const std::string& line, int64_t number) {
@@ -86,7 +86,7 @@ Command add_tokenize(CLI::App& app, SharedOptions& shared) {
   command->add_option("--tokenizer", options->folder, "folder with tokenizer_config.json and its vocabulary")
       ->required();
   auto* text = command->add_option("TEXT", options->text, "the text; it may be empty");
-  command->add_option("--max-length", options->max_length, "cut and pad to this many ids");
+  command->add_option("--max-length", options->max_length, "cut to this many ids");
   auto* batch =
       command->add_flag("--batch", options->batch, "JSON lines {\"text\", \"max_length\"} from stdin to stdout");
   batch->excludes(text);
