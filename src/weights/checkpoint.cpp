@@ -195,7 +195,7 @@ Result<Checkpoint> open_component(const fs::path& folder, const std::optional<st
   if (variants.size() == 1) path = weights_of(folder, *variants.begin());
   if (path) return is_index(*path) ? open_index(*path) : open_file(*path);
   const std::string hint = variants.empty()
-                               ? "the model folder is incomplete, or its weights are not safetensors"
+                               ? "it is no model folder, is incomplete, or its weights are not safetensors"
                                : "ask for one of the variants " + strings::list({variants.begin(), variants.end()});
   return fail(ErrorCode::NotFound,
               strings::join(folder.string(),
