@@ -2,6 +2,7 @@
 #include "apps/golden_check/report.h"
 #include "apps/golden_check/pipelines.h"
 #include "apps/golden_check/safetensors.h"
+#include "apps/golden_check/selector.h"
 #include "apps/golden_check/tokenizers.h"
 
 namespace tessera::golden {
@@ -11,6 +12,7 @@ const std::vector<GoldenKind>& golden_kinds() {
   static const std::vector<GoldenKind> table = {
       {"pipeline", is_pipeline, check_pipeline},
       {"safetensors", is_safetensors, check_safetensors},
+      {"selector", is_selector, check_selector},
       {"tokenizer", is_tokenizer_folder, check_tokenizers},
   };
   return table;

@@ -78,14 +78,14 @@ Verdict accept_sage_attn(const AttentionProblem& p, const DeviceProfile& d) {
   // The TensorRT-LLM build of the kernels stands alone: neither the package nor its binding is looked at.
   const bool other_build = d.has("sage_trtllm");
   Checks checks;
-  checks.cuda(d).at_least(d, {8, 0}, "use torch_sdpa");
+  checks.cuda(d);
   if (!other_build) {
     checks.installed(d, "sage", "build sageattention 2.2 from its repository, or use fa")
         .refuse_if(d.is_hopper() && !d.has("sage_sm90_fix"), Reason::BindingBroken,
                    "its binding for compute capability 9.0 may return without running the kernel "
                    "(github.com/thu-ml/SageAttention/issues/320); rebuild from commit d970424 or later, or use fa");
   }
-  return checks
+  return checks.at_least(d, {8, 0}, "use torch_sdpa")
       .refuse_if(p.head_dim > 128, Reason::HeadDim,
                  strings::join("serves head sizes up to 128, not ", p.head_dim, "; use fa"))
       .dtype16(p)

@@ -20,8 +20,14 @@ Verdict packaged(const AttentionProblem& p, const DeviceProfile& d, std::string_
   return sparse_problem(checks, p).no_varlen(p).verdict();
 }
 
-bool has_flash(const DeviceProfile& d) {
-  return d.has(d.sm >= Capability{10, 0} ? "flash4" : "flash3");
+/// Windowed and cubic patterns call FlashAttention for their parts: FA4 on 10.x and newer, FA3 before.
+Checks& on_flash(Checks& checks, const DeviceProfile& d) {
+  const bool newer = d.sm >= Capability{10, 0};
+  return checks
+      .refuse_if(newer && !d.has("flash4"), Reason::NeedsFlash,
+                 "is built on FlashAttention 4, which is not installed; use torch_sdpa")
+      .refuse_if(!newer && !d.has("flash3"), Reason::NotInstalled,
+                 "is built on FlashAttention 3, which is not installed; use torch_sdpa");
 }
 
 }  // namespace
@@ -48,11 +54,8 @@ Verdict accept_video_sparse_attn_h3(const AttentionProblem& p, const DeviceProfi
 
 Verdict accept_hybrid_window_attn_h3(const AttentionProblem& p, const DeviceProfile& d) {
   Checks checks;
-  checks.cuda(d)
-      .one_of(d, {{8, 0}, {8, 6}, {8, 9}, {9, 0}, {10, 0}, {10, 3}, {12, 0}}, kUseDense)
-      .refuse_if(!has_flash(d), Reason::NotInstalled,
-                 "is built on FlashAttention, which is not installed; use torch_sdpa");
-  return sparse_problem(checks, p).verdict();
+  checks.cuda(d).one_of(d, {{8, 0}, {8, 6}, {8, 9}, {9, 0}, {10, 0}, {10, 3}, {12, 0}}, kUseDense);
+  return sparse_problem(on_flash(checks, d), p).verdict();
 }
 
 Verdict accept_sparse_video_gen_2_attn(const AttentionProblem& p, const DeviceProfile& d) {
@@ -64,7 +67,7 @@ Verdict accept_vmoba_attn(const AttentionProblem& p, const DeviceProfile& d) {
 }
 
 Verdict accept_aiter(const AttentionProblem& p, const DeviceProfile& d) {
-  return Checks().cuda(d).installed(d, "aiter", kInstall).no_mask(p).no_varlen(p).verdict();
+  return Checks().cuda(d).installed(d, "aiter", kInstall).no_mask(p).verdict();
 }
 
 Verdict accept_rocm_only(const AttentionProblem&, const DeviceProfile&) {
@@ -80,7 +83,12 @@ Verdict accept_sla_attn(const AttentionProblem& p, const DeviceProfile& d) {
 }
 
 Verdict accept_sol_attn(const AttentionProblem& p, const DeviceProfile& d) {
-  return packaged(p, d, "sol_attn");
+  Checks checks;
+  checks.cuda(d)
+      .installed(d, "sol_attn", kInstall)
+      .refuse_if(!d.has("flash3") && !d.has("flash4"), Reason::NotInstalled,
+                 "runs its dense layers on FlashAttention, which is not installed; use torch_sdpa");
+  return sparse_problem(checks, p).no_varlen(p).verdict();
 }
 
 Verdict accept_subblock_sparse_attn(const AttentionProblem& p, const DeviceProfile& d) {
@@ -91,9 +99,8 @@ Verdict accept_subblock_sparse_attn(const AttentionProblem& p, const DeviceProfi
 
 Verdict accept_cube_sparse_attn(const AttentionProblem& p, const DeviceProfile& d) {
   Checks checks;
-  checks.cuda(d).refuse_if(!has_flash(d), Reason::NotInstalled,
-                           "is built on FlashAttention, which is not installed; use torch_sdpa");
-  return sparse_problem(checks, p).no_varlen(p).verdict();
+  checks.cuda(d);
+  return sparse_problem(on_flash(checks, d), p).no_varlen(p).verdict();
 }
 
 Verdict accept_fp8_fa_sm120(const AttentionProblem& p, const DeviceProfile& d) {

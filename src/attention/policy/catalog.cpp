@@ -19,13 +19,13 @@ constexpr ErrorBound kSparse[] = {{Quality::Fast, 5e-1}};
 
 BackendInfo row(BackendId id, decltype(BackendInfo::accepts) accepts, std::span<const ErrorBound> bounds,
                 std::string_view library = "") {
-  return {id, backend_name(id), bounds.data() == kSparse, library, bounds, accepts};
+  return {id, backend_name(id), bounds.data() == kSparse, false, library, bounds, accepts};
 }
 
 using enum BackendId;
 
 std::vector<BackendInfo> make_rows() {
-  return {
+  std::vector<BackendInfo> rows = {
       row(Reference, accept_reference, kExact),
       row(CpuFlash, accept_cpu_flash, kCpuFlash),
       row(CpuSage, accept_cpu_sage, kCpuSage),
@@ -56,6 +56,12 @@ std::vector<BackendInfo> make_rows() {
       row(Fp8FaSm120, accept_fp8_fa_sm120, kSage, "cutlass"),
       row(NoAttention, accept_no_attention, kExact),
   };
+  // As the reference logs them: a missing video package is an error in its log, a missing dense one is not.
+  for (const BackendId id : {SlidingTileAttn, VideoSparseAttn, VideoSparseAttnH3, HybridWindowAttnH3,
+                             SparseVideoGen2Attn, VmobaAttn, SolAttn, SubblockSparseAttn, Fp8FaSm120}) {
+    rows[static_cast<std::size_t>(id)].loud_when_missing = true;
+  }
+  return rows;
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ struct BackendInfo {
   BackendId id = BackendId::Reference;
   std::string_view name;
   bool sparse = false;                 ///< drops key blocks: never exact, never for cross-attention
+  bool loud_when_missing = false;      ///< its missing package is worth a warning: nobody types such a name by chance
   std::string_view library;            ///< token of DeviceProfile::libraries that must be there; empty: none
   std::span<const ErrorBound> bounds;  ///< the tiers it has; from the strictest to the loosest
   Verdict (*accepts)(const AttentionProblem& problem, const platform::DeviceProfile& device) = nullptr;

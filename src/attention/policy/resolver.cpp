@@ -42,8 +42,22 @@ class Walk {
     }
   }
 
+  /// The same, and while nothing was accepted, what stands in for it: sage_attn, then fa, then torch_sdpa.
+  void take_or_substitute(Step step) {
+    const Choice first = step.via;
+    for (std::size_t tried = refused.size();; tried = refused.size()) {
+      take(step);
+      if (!candidates.empty() || refused.size() == tried) return;
+      const auto next = substitute_for(step.via, refused[tried].reason);
+      if (!next) return;
+      step.via = *next;
+      step.provenance = strings::join("instead of ", choice_name(first));
+    }
+  }
+
   std::vector<Candidate> candidates;
   std::vector<Refusal> refused;
+  std::vector<Attempt> attempts;
 
  private:
   bool known(BackendId id) const {
@@ -52,13 +66,13 @@ class Walk {
   }
 
   std::optional<Refusal> refusal(BackendId id, const Step& step) const {
-    if (step.limited && !model_allows(selection_.model_supports, step.via, id)) {
-      return Refusal{id, Reason::NotInModelSet, "is not among the backends that the model lists; ask for it by name"};
-    }
     const Verdict verdict = accepts(id, problem_, device_);
     if (!verdict.accepted()) return Refusal{id, *verdict.reason, verdict.text};
     for (const PastFailure& failure : past_) {
       if (failure.backend == id) return Refusal{id, failure.reason, failure.text};
+    }
+    if (step.limited && !model_allows(selection_.model_supports, step.via, id)) {
+      return Refusal{id, Reason::NotInModelSet, "is not among the backends that the model lists; ask for it by name"};
     }
     if (step.automatic && !tier_for(id, selection_.quality)) {
       return Refusal{id, Reason::Approximate, "is approximate; ask for it by name or with --quality fast"};
@@ -68,7 +82,9 @@ class Walk {
 
   void take_row(BackendId id, const Step& step) {
     if (known(id)) return;
-    if (auto no = refusal(id, step)) {
+    auto no = refusal(id, step);
+    attempts.push_back({id, step.via, no ? std::optional(no->reason) : std::nullopt});
+    if (no) {
       refused.push_back(std::move(*no));
       return;
     }
@@ -124,26 +140,22 @@ class Walk {
   const std::vector<PastFailure>& past_;
 };
 
-/// Everything that may serve, most wanted first: the choice, its substitutes, the layer's default, the automatic
-/// choice, the model's own set by name.
+/// Everything that may serve, most wanted first: the choice, the layer's default, the automatic choice, the model's own
+/// set by name; each with what stands in for it.
 void walk_all(Walk& walk, const Asked& asked, const Selection& selection) {
-  Step step{asked.choice, asked.origin, asked.provenance, !asked.by_user, false};
-  walk.take(step);
-  // At most two substitutes follow each other: sage_attn, fa, torch_sdpa.
-  std::optional<Choice> next = asked.choice;
-  for (int i = 0; i < 2 && next && walk.candidates.empty() && !walk.refused.empty(); ++i) {
-    next = substitute_for(*next, walk.refused.front().reason);
-    if (!next) break;
-    step.via = *next;
-    step.provenance = strings::join("instead of ", choice_name(asked.choice));
-    walk.take(step);
+  if (!asked.choice.is_auto()) {
+    walk.take_or_substitute({asked.choice, asked.origin, asked.provenance, !asked.by_user, false});
   }
   if (selection.layer_default) {
-    walk.take({*selection.layer_default, Origin::LayerDefault, "default of the layer", true, false});
+    walk.take_or_substitute({*selection.layer_default, Origin::LayerDefault, "default of the layer", true, false});
+  }
+  if (asked.choice.is_auto() && selection.model_supports.size() == 1) {
+    walk.take_or_substitute(
+        {selection.model_supports.front(), Origin::Default, "the only backend that the model lists", true, false});
   }
   walk.take({Choice{}, Origin::Default, "", true, false});
   for (const Choice& member : sorted_by_name(selection.model_supports)) {
-    walk.take({member, Origin::Default, "among the backends that the model lists", true, false});
+    walk.take_or_substitute({member, Origin::Default, "among the backends that the model lists", true, false});
   }
 }
 
@@ -171,6 +183,7 @@ bool is_availability(Reason reason) {
     case Reason::NeedsCpu:
     case Reason::NeedsOtherPlatform:
     case Reason::IsaMissing:
+    case Reason::NeedsFlash:
     case Reason::BindingBroken:
       return true;
     default:
@@ -209,7 +222,8 @@ void report_fallback(Decision& d, const Asked& asked) {
   std::string text = strings::join(choice_name(asked.choice), " was asked for (", asked.provenance, ") but ",
                                    backend_name(why.backend), " ", why.text, " [", reason_name(why.reason), "]; using ",
                                    backend_name(d.candidates[0].backend));
-  (deserves_warning(why) ? d.warnings : d.notes).push_back(std::move(text));
+  const bool loud = deserves_warning(why) || asked.origin == Origin::ComponentRole;
+  (loud ? d.warnings : d.notes).push_back(std::move(text));
 }
 
 std::string selected_name(const Asked& asked, const std::vector<Candidate>& candidates) {
@@ -235,7 +249,9 @@ bool deserves_warning(const Refusal& refusal) {
     case Reason::Quarantined:
       return true;
     case Reason::NotInstalled:
-      return info(refusal.backend).sparse || refusal.backend == BackendId::Fp8FaSm120;
+      return info(refusal.backend).loud_when_missing;
+    case Reason::CapabilityUnserved:
+      return refusal.backend == BackendId::Fp8FaSm120;
     default:
       return false;
   }
@@ -255,12 +271,14 @@ Decision resolve(const AttentionProblem& problem, const Selection& selection, co
       Walk freely(problem, selection, device, past);
       walk_all(freely, asked, selection);
       d.instead = std::move(freely.candidates);
+      d.attempts = std::move(freely.attempts);
     }
   } else {
     walk_all(walk, asked, selection);
     d.candidates = walk.candidates;
   }
   d.refused = std::move(walk.refused);
+  if (d.attempts.empty()) d.attempts = std::move(walk.attempts);
   d.selected = selected_name(asked, d.candidates);
   if (d.candidates.empty()) fail_with(d, asked, problem);
   report_fallback(d, asked);

@@ -28,6 +28,13 @@ struct Refusal {
   std::string text;
 };
 
+/// One row in the order in which they were tried, accepted or not.
+struct Attempt {
+  BackendId backend = BackendId::Reference;
+  Choice via;
+  std::optional<Reason> refused;
+};
+
 /// The answer for one problem on one device. `candidates` are tried in order; the next one only after Unsupported.
 struct Decision {
   std::string selected = "auto";  ///< the choice that applies: "auto", "fa", "dynamic_cudnn_sdpa", "sage_attn", …
@@ -40,6 +47,7 @@ struct Decision {
   std::optional<Error> error;      ///< set when nothing may run: then `candidates` is empty
   std::optional<Refusal> cause;    ///< with `error`: the refusal it speaks of
   std::vector<Candidate> instead;  ///< with `error`: what would run if the choice were a preference
+  std::vector<Attempt> attempts;   ///< the whole order, also beyond a strict choice that failed
 
   bool ok() const { return !error && !candidates.empty(); }
   /// The backend to run. Precondition: ok().

@@ -20,6 +20,8 @@ std::string_view reason_name(Reason reason) {
       return "CapabilityTooOld";
     case Reason::CapabilityUnserved:
       return "CapabilityUnserved";
+    case Reason::NeedsFlash:
+      return "NeedsFlash";
     case Reason::BindingBroken:
       return "BindingBroken";
     case Reason::KnownBad:

@@ -17,6 +17,7 @@ enum class Reason {
   IsaMissing,          ///< the CPU lacks the instructions
   CapabilityTooOld,    ///< compute capability below the oldest that is served
   CapabilityUnserved,  ///< no kernel for exactly this compute capability
+  NeedsFlash,          ///< it is built on FlashAttention, which does not serve this device
   BindingBroken,       ///< the library is there but its binding for this device is the faulty one
   KnownBad,            ///< a row of the known-bad table forbids this combination
   Dtype,
