@@ -109,9 +109,9 @@ Parsed component_map_from_json(const Json& value) {
   return fault(MapFault::Syntax, "component backends must be a text or an object", "write {\"transformer\": \"fa\"}");
 }
 
-ComponentChoices choices_for(const ComponentMap& map, std::string_view component) {
+ComponentAnswer choices_for(const ComponentMap& map, std::string_view component) {
   const std::string own = component_key(component);
-  ComponentChoices out;
+  ComponentAnswer out;
   for (const std::string& name : {own, sibling_of(own)}) {
     if (name.empty()) continue;
     const auto whole = map.whole.find(name);

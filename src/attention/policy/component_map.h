@@ -22,7 +22,7 @@ struct ComponentMap {
 };
 
 /// What one component was given, directly or through the component it is a sibling of (transformer_2 of transformer).
-struct ComponentChoices {
+struct ComponentAnswer {
   std::string key;  ///< the entry that matched, empty when none did
   std::optional<Choice> whole;
   std::map<Role, Choice> by_role;
@@ -43,6 +43,6 @@ std::expected<ComponentMap, MapError> parse_component_map(std::string_view text)
 std::expected<ComponentMap, MapError> component_map_from_json(const Json& value);
 
 /// For `component`; a role named for it directly wins over one that it inherits.
-ComponentChoices choices_for(const ComponentMap& map, std::string_view component);
+ComponentAnswer choices_for(const ComponentMap& map, std::string_view component);
 
 }  // namespace tessera::attention
