@@ -1,3 +1,4 @@
+// The reading half of video.h: every frame of a file, for comparisons.
 #include "base/strings.h"
 #include "media/ffmpeg.h"
 #include "media/video.h"

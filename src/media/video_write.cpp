@@ -1,3 +1,4 @@
+// The writing half of video.h: an MP4 file from frames.
 #include <array>
 #include <cmath>
 
