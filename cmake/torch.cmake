@@ -25,3 +25,12 @@ target_compile_definitions(tessera_torch INTERFACE AT_PER_OPERATOR_HEADERS TORCH
 target_link_libraries(tessera_torch INTERFACE tessera_torch_cpu tessera_c10)
 # The wheel's own dependencies (libcudart, libcupti) are found through its RPATH at run time; the linker need not see them.
 target_link_options(tessera_torch INTERFACE -Wl,--allow-shlib-undefined -Wl,--unresolved-symbols=ignore-in-shared-libs)
+
+# Nothing refers to LibTorch's CUDA part by symbol, it registers itself: linkers would drop it.
+if(TESSERA_WITH_CUDA)
+  if(NOT EXISTS ${TESSERA_TORCH}/lib/libtorch_cuda.so)
+    message(FATAL_ERROR "TESSERA_WITH_CUDA needs the full torch package; ${TESSERA_TORCH} has no libtorch_cuda.so")
+  endif()
+  target_link_options(tessera_torch INTERFACE
+    -Wl,--push-state,--no-as-needed,${TESSERA_TORCH}/lib/libtorch_cuda.so,${TESSERA_TORCH}/lib/libc10_cuda.so,--pop-state)
+endif()

@@ -1,16 +1,24 @@
-// One row per backend; rows of optional libraries stand between their #if.
+// One row per backend. Optional libraries are looked for at run time, so there is no #if here.
 #include "attention/backends/factory.h"
 
+#include <ATen/Context.h>
+
 #include "attention/backends/cpu_kernel.h"
+#include "attention/backends/cudnn_sdpa.h"
+#include "attention/backends/flash.h"
+#include "attention/backends/plugin.h"
 #include "attention/backends/reference.h"
 #include "attention/backends/torch_sdpa.h"
 
 namespace tessera::attention {
 namespace {
 
+enum class Device { Any, Cuda };
+
 struct Row {
   BackendId id;
   std::unique_ptr<AttentionBackend> (*make)(kernels::Isa isa);
+  Device device = Device::Any;
 };
 
 template <typename Backend>
@@ -23,33 +31,52 @@ std::unique_ptr<AttentionBackend> make_kernel(kernels::Isa isa) {
   return std::make_unique<CpuKernelBackend>(std::string(backend_name(id)), isa);
 }
 
+template <BackendId id>
+std::unique_ptr<AttentionBackend> make_flash(kernels::Isa) {
+  return std::make_unique<FlashOperatorBackend>(id);
+}
+
 // In the order of BackendId.
 constexpr Row kRows[] = {
     {BackendId::Reference, make_plain<ReferenceBackend>},
     {BackendId::CpuFlash, make_kernel<BackendId::CpuFlash>},
     {BackendId::CpuSage, make_kernel<BackendId::CpuSage>},
     {BackendId::TorchSdpa, make_plain<TorchSdpaBackend>},
+    {BackendId::TorchCudnnSdpa, make_plain<CudnnSdpaBackend>, Device::Cuda},
+    {BackendId::Fa2, make_plain<Flash2Backend>, Device::Cuda},
+    {BackendId::Fa3, make_flash<BackendId::Fa3>, Device::Cuda},
+    {BackendId::Fa4, make_flash<BackendId::Fa4>, Device::Cuda},
 };
+
+/// CUDA rows need LibTorch's CUDA part in the process and a device, whatever was compiled.
+const Row* find_row(BackendId id) {
+  for (const auto& row : kRows) {
+    if (row.id == id && (row.device == Device::Any || at::hasCUDA())) return &row;
+  }
+  return nullptr;
+}
 
 }  // namespace
 
 std::vector<BackendId> built_backends() {
   std::vector<BackendId> ids;
-  for (const auto& row : kRows) ids.push_back(row.id);
+  for (const BackendId id : all_backends()) {
+    if (find_row(id) != nullptr || !plugins_for(id).empty()) ids.push_back(id);
+  }
   return ids;
 }
 
 std::set<std::string> built_backend_names() {
   std::set<std::string> names;
-  for (const auto& row : kRows) names.emplace(backend_name(row.id));
+  for (const BackendId id : built_backends()) names.emplace(backend_name(id));
   return names;
 }
 
 std::unique_ptr<AttentionBackend> make_backend(BackendId id, kernels::Isa isa) {
-  for (const auto& row : kRows) {
-    if (row.id == id) return row.make(isa);
-  }
-  return nullptr;
+  // A plugin was asked for by name, so it goes before a backend of ours.
+  if (auto plugins = plugins_for(id); !plugins.empty()) return std::make_unique<PluginBackend>(std::move(plugins));
+  const Row* row = find_row(id);
+  return row == nullptr ? nullptr : row->make(isa);
 }
 
 std::vector<kernels::Isa> isa_paths(BackendId id) {

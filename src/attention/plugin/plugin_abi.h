@@ -57,8 +57,8 @@ typedef struct {
   uint32_t struct_bytes; /* sizeof(tessera_attention_plugin) */
   const char* name;      /* the catalog row that it serves ("sage_attn"), or a name of its own */
   const char* version;   /* of the kernel, for reports */
-  /* NULL when the problem is taken, else one sentence why not; the text must stay valid. The JSON has the fields
-   * batch, seq_q, seq_kv, heads_q, heads_kv, head_dim, value_dim, dtype, causal, mask, needs_lse, device. */
+  /* NULL when the problem is taken, else one sentence why not; the text must stay valid. The JSON has the fields of a
+   * problem in `tessera explain --batch` (batch, seq_q, heads_kv, dtype, causal, mask, …) and "device": cpu or cuda. */
   const char* (*accepts)(const char* problem_json);
   /* Writes all of out and lse, or a reason of at most error_bytes - 1 characters into error and a status. Called from
    * several threads at once. Must not throw; if it does, the call counts as failed. */

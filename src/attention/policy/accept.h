@@ -77,6 +77,7 @@ Verdict accept_sol_attn(const AttentionProblem& p, const DeviceProfile& d);
 Verdict accept_subblock_sparse_attn(const AttentionProblem& p, const DeviceProfile& d);
 Verdict accept_cube_sparse_attn(const AttentionProblem& p, const DeviceProfile& d);
 Verdict accept_fp8_fa_sm120(const AttentionProblem& p, const DeviceProfile& d);
+Verdict accept_plugin(const AttentionProblem& p, const DeviceProfile& d);
 Verdict accept_no_attention(const AttentionProblem& p, const DeviceProfile& d);
 
 }  // namespace tessera::attention

@@ -39,6 +39,7 @@ constexpr Name kNames[] = {
     {BackendId::SubblockSparseAttn, "subblock_sparse_attn"},
     {BackendId::CubeSparseAttn, "cube_sparse_attn"},
     {BackendId::Fp8FaSm120, "fp8_fa_sm120"},
+    {BackendId::Plugin, "plugin"},
     {BackendId::NoAttention, "no_attention"},
 };
 

@@ -37,6 +37,7 @@ enum class BackendId {
   SubblockSparseAttn,
   CubeSparseAttn,
   Fp8FaSm120,
+  Plugin,
   NoAttention,
 };
 

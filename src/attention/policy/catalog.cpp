@@ -54,6 +54,7 @@ std::vector<BackendInfo> make_rows() {
       row(SubblockSparseAttn, accept_subblock_sparse_attn, kSparse, "fa4_cute"),
       row(CubeSparseAttn, accept_cube_sparse_attn, kSparse),
       row(Fp8FaSm120, accept_fp8_fa_sm120, kSage, "cutlass"),
+      row(Plugin, accept_plugin, kExact, "plugin"),
       row(NoAttention, accept_no_attention, kExact),
   };
   // As the reference logs them: a missing video package is an error in its log, a missing dense one is not.

@@ -1,0 +1,149 @@
+#include "attention/backends/flash.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+
+#include <ATen/Context.h>
+#include <ATen/ops/_flash_attention_forward.h>
+#include <c10/core/DeviceGuard.h>
+
+#include "attention/backends/cuda_call.h"
+#include "attention/backends/operator_call.h"
+#include "base/env.h"
+#include "base/strings.h"
+
+namespace tessera::attention {
+namespace {
+
+/// The kernels' triangle ends at the bottom right; from the top left only square problems are the same.
+std::optional<Error> shape_refusal(const AttentionInputs& in) {
+  if (in.causal == Causal::TopLeft && in.query.size(1) != in.key.size(1)) {
+    return Error{ErrorCode::Unsupported, "FlashAttention aligns causal masks to the bottom right corner", ""};
+  }
+  if (std::holds_alternative<BoolMask>(in.mask) || std::holds_alternative<AdditiveMask>(in.mask)) {
+    return Error{ErrorCode::Unsupported, "FlashAttention takes no dense mask", ""};
+  }
+  if (!in.query.is_cuda()) return Error{ErrorCode::Unsupported, "FlashAttention runs on CUDA devices", ""};
+  return std::nullopt;
+}
+
+/// [0, step, 2 step, …]: dense batch rows as packed segments, for the kernels that take lengths.
+at::Tensor segment_bounds(int64_t rows, int64_t step, at::Device device) {
+  return at::arange(0, (rows + 1) * step, std::max<int64_t>(step, 1),
+                    at::TensorOptions().dtype(at::kInt).device(device));
+}
+
+at::Tensor packed(const at::Tensor& t) {
+  return t.reshape({t.size(0) * t.size(1), t.size(2), t.size(3)});  // [B * S, H, D]
+}
+
+/// Kernels give [B, H, Sq], or [H, B * Sq] for packed rows.
+void write(const at::Tensor& out, const at::Tensor& lse, const AttentionOutputs& outputs) {
+  outputs.out.copy_(out.view(outputs.out.sizes()));
+  if (!outputs.lse.defined()) return;
+  const int64_t batch = outputs.lse.size(0), heads = outputs.lse.size(1), queries = outputs.lse.size(2);
+  if (lse.dim() == 2) {
+    outputs.lse.copy_(lse.reshape({heads, batch, queries}).transpose(0, 1));
+    return;
+  }
+  outputs.lse.copy_(lse.narrow(2, 0, queries));  // some versions pad the rows
+}
+
+}  // namespace
+
+Status Flash2Backend::run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality) {
+  if (auto refusal = shape_refusal(inputs)) return fail(*refusal);
+  const c10::DeviceGuard guard(inputs.query.device());
+  const AttentionInputs in = without_equal_lengths(inputs);
+  const bool causal = in.causal != Causal::None;
+  const int64_t batch = in.query.size(0), seq_q = in.query.size(1), seq_kv = in.key.size(1);
+  if (const auto* lengths = std::get_if<KeyLengths>(&in.mask)) {
+    const at::Device device = in.query.device();
+    const auto result = at::_flash_attention_forward(
+        packed(in.query), packed(in.key), packed(in.value), segment_bounds(batch, seq_q, device),
+        segment_bounds(batch, seq_kv, device), seq_q, seq_kv, 0.0, causal, false, in.scale, std::nullopt, std::nullopt,
+        device_lengths(*lengths, device));
+    write(std::get<0>(result), std::get<1>(result), outputs);
+  } else {
+    const auto result = at::_flash_attention_forward(in.query, in.key, in.value, std::nullopt, std::nullopt, seq_q,
+                                                     seq_kv, 0.0, causal, false, in.scale);
+    write(std::get<0>(result), std::get<1>(result), outputs);
+  }
+  clear_dead_rows(in, outputs);
+  return {};
+}
+
+namespace {
+
+struct External {
+  BackendId id;
+  const char* op;
+  const char* variable;  ///< names the library's file
+  const char* package;   ///< folder beside LibTorch's that holds it
+  const char* hint;
+};
+
+constexpr External kExternal[] = {
+    {BackendId::Fa3, "flash_attn_3::fwd", "TESSERA_FLASH3_LIBRARY", "flash_attn_3",
+     "build flash-attention's hopper/ folder and set TESSERA_FLASH3_LIBRARY to its _C.abi3.so, or use torch_sdpa"},
+    {BackendId::Fa4, "flash_attn_4::fwd", "TESSERA_FLASH4_LIBRARY", "flash_attn_4",
+     "FlashAttention 4 is compiled from Python; load an export of it as a plugin named fa4, or use torch_cudnn_sdpa"},
+};
+
+/// The folder of the Python packages that LibTorch lies in.
+std::filesystem::path packages_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&at::globalContext), &info) == 0 || info.dli_fname == nullptr) return {};
+  return std::filesystem::path(info.dli_fname).parent_path().parent_path().parent_path();
+}
+
+/// Loading registers the operator. Symbols of Python stay unresolved: RTLD_LAZY, the operator's path needs none.
+void try_load(const External& row) {
+  if (const auto chosen = env::get(row.variable)) {
+    dlopen(chosen->c_str(), RTLD_LAZY | RTLD_LOCAL);
+    return;
+  }
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(packages_folder() / row.package, ignored)) {
+    if (entry.path().extension() == ".so") dlopen(entry.path().c_str(), RTLD_LAZY | RTLD_LOCAL);
+  }
+}
+
+}  // namespace
+
+Result<std::string> flash_operator(BackendId id) {
+  for (const External& row : kExternal) {
+    if (row.id != id) continue;
+    if (!has_operator(row.op)) try_load(row);
+    if (has_operator(row.op)) return row.op;
+    return fail(ErrorCode::Unavailable,
+                strings::join("no library registers the operator ", row.op, " for ", backend_name(id)), row.hint);
+  }
+  return fail(ErrorCode::Unavailable, strings::join(backend_name(id), " is no FlashAttention operator"));
+}
+
+Status FlashOperatorBackend::run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality) {
+  if (auto refusal = shape_refusal(inputs)) return fail(*refusal);
+  TESSERA_TRY(const std::string op, flash_operator(id_));
+  const c10::DeviceGuard guard(inputs.query.device());
+  const AttentionInputs in = without_equal_lengths(inputs);
+  std::map<std::string, c10::IValue> arguments{{"q", in.query},
+                                               {"k", in.key},
+                                               {"v", in.value},
+                                               {"softmax_scale", in.scale},
+                                               {"is_causal", in.causal != Causal::None},
+                                               {"causal", in.causal != Causal::None}};
+  if (const auto* lengths = std::get_if<KeyLengths>(&in.mask)) {
+    arguments["seqused_k"] = device_lengths(*lengths, in.query.device());
+  }
+  TESSERA_TRY(const auto results, call_operator(op, arguments));
+  if (results.size() < 2 || !results[0].isTensor() || !results[1].isTensor()) {
+    return fail(ErrorCode::Unavailable, strings::join("operator ", op, " does not return the output and its LSE"));
+  }
+  write(results[0].toTensor(), results[1].toTensor(), outputs);
+  clear_dead_rows(in, outputs);
+  return {};
+}
+
+}  // namespace tessera::attention
