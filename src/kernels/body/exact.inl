@@ -5,9 +5,12 @@ struct Exact {
   /// Keys of a block: weights [64, 48] stay in the first-level cache beside a value tile.
   static constexpr int64_t kBlock = 128;
 
+  /// Floats from one value tile to the next; a multiple of 4096 bytes would put a row's stores into one cache set.
+  static constexpr int64_t kTileStride = kBlock * kTileRows + 16;
+
   static int64_t query_bytes(int64_t d, int64_t width) { return round_up(d, kLanes) * width * 4; }
   static int64_t key_bytes(int64_t d) { return kBlock * d * 4; }
-  static int64_t value_bytes(int64_t dv) { return round_up(dv, kTileRows) * kBlock * 4; }
+  static int64_t value_bytes(int64_t dv) { return (dv + kTileRows - 1) / kTileRows * kTileStride * 4; }
 
   template <DType T>
   static void pack_strip(const Work& w, Strip& s) {
@@ -46,7 +49,7 @@ void Exact::pack_block(Work& w, int64_t key, int64_t n) {
       alignas(64) float part[kLanes];
       store(part, x);
       for (int t = 0; t < kLanes && at + t < w.dv; t += kTileRows) {
-        __builtin_memcpy(values + ((at + t) / kTileRows * kBlock + j) * kTileRows, part + t, kTileRows * 4);
+        __builtin_memcpy(values + (at + t) / kTileRows * kTileStride + j * kTileRows, part + t, kTileRows * 4);
       }
     }
   }
@@ -58,8 +61,7 @@ void Exact::pack_block(Work& w, int64_t key, int64_t n) {
 
 /// Scores of kTileRows keys; `rows` of them are real and count for the maximum.
 template <int NV>
-TESSERA_INLINE void score_tile(const float* k, const float* q, int64_t d, int64_t rows, float* scores,
-                               F32 (&block_max)[NV]) {
+TESSERA_INLINE void score_tile(const float* k, const float* q, int64_t d, int64_t rows, float* scores, float* largest) {
   F32 acc[kTileRows][NV];
 #pragma GCC unroll 8
   for (int r = 0; r < kTileRows; ++r) {
@@ -77,13 +79,16 @@ TESSERA_INLINE void score_tile(const float* k, const float* q, int64_t d, int64_
       for (int v = 0; v < NV; ++v) acc[r][v] = fma(b, x[v], acc[r][v]);
     }
   }
-#pragma GCC unroll 8
-  for (int r = 0; r < kTileRows; ++r) {
+  // The running maximum waits in memory: in registers it would push an operand of the loop above out of them.
 #pragma GCC unroll 3
-    for (int v = 0; v < NV; ++v) {
+  for (int v = 0; v < NV; ++v) {
+    F32 top = load(largest + v * kLanes);
+#pragma GCC unroll 8
+    for (int r = 0; r < kTileRows; ++r) {
       store(scores + (r * NV + v) * kLanes, acc[r][v]);
-      if (r < rows) block_max[v] = max(acc[r][v], block_max[v]);
+      if (r < rows) top = max(acc[r][v], top);
     }
+    store(largest + v * kLanes, top);
   }
 }
 
@@ -91,12 +96,12 @@ template <int NV>
 void Exact::compute_scores(const Work& w, const Strip& s, int64_t n, F32 (&block_max)[NV]) {
   const float* keys = reinterpret_cast<const float*>(w.k);
   const float* q = reinterpret_cast<const float*>(s.q);
-  F32 largest[NV];
-  for (int v = 0; v < NV; ++v) largest[v] = splat(kMinusInfinity);
+  for (int v = 0; v < NV; ++v) store(w.largest + v * kLanes, splat(kMinusInfinity));
   for (int64_t j = 0; j < n; j += kTileRows) {
-    score_tile<NV>(keys + j * w.d, q, w.d, n - j, w.scores + j * NV * kLanes, largest);
+    prefetch_some(w.prefetch);
+    score_tile<NV>(keys + j * w.d, q, w.d, n - j, w.scores + j * NV * kLanes, w.largest);
   }
-  for (int v = 0; v < NV; ++v) block_max[v] = largest[v];
+  for (int v = 0; v < NV; ++v) block_max[v] = load(w.largest + v * kLanes);
 }
 
 /// scores become exp(scores - reference), in place; adds them up.
@@ -175,7 +180,7 @@ template <int NV>
 void Exact::add_values(const Work& w, Strip& s, int64_t n, bool biased, bool rescaled) {
   const bool excluding = biased && !w.v_finite;
   for (int64_t at = 0; at < w.dv; at += kTileRows) {
-    const float* values = reinterpret_cast<const float*>(w.v) + at * kBlock;
+    const float* values = reinterpret_cast<const float*>(w.v) + at / kTileRows * kTileStride;
     float* out = s.out + at * NV * kLanes;
     if (excluding) value_tile_excluding<NV>(w, s, values, n, out, rescaled);
     if (!excluding) value_tile<NV>(w, s, values, n, out, rescaled);

@@ -50,6 +50,7 @@ int64_t lay_out(Work& w, std::byte* memory, int64_t strips) {
   w.scores = arena.take<float>(A::kBlock * kWidth);
   w.bias = arena.take<float>(A::kBlock * kWidth);
   w.rescale = arena.take<float>(kWidth);
+  w.largest = arena.take<float>(kWidth);
   for (int64_t i = 0; i < strips; ++i) {
     Strip s;
     s.q = arena.take<std::byte>(A::query_bytes(w.d, kWidth));
@@ -80,12 +81,28 @@ TESSERA_INLINE int64_t place_strips(Work& w, int64_t begin, int64_t end) {
   return last_key;
 }
 
+/// Spreads the fetching of the next block over the tiles that compute the present one.
+template <class A, DType T>
+TESSERA_INLINE void set_prefetch(Work& w, int64_t key, int64_t last_key) {
+  constexpr int64_t kSize = T == DType::F32 ? 4 : 2;
+  const AttentionArgs& a = *w.head->args;
+  Prefetch& p = w.prefetch;
+  const int64_t rows = last_key - key < A::kBlock ? last_key - key : A::kBlock;
+  const int64_t tiles = w.strip_count * (A::kBlock / kTileRows);
+  p.k = w.head->k + key * a.k.stride_s * kSize, p.v = w.head->v + key * a.v.stride_s * kSize;
+  p.k_stride = a.k.stride_s * kSize, p.v_stride = a.v.stride_s * kSize;
+  p.k_bytes = w.d * kSize, p.v_bytes = w.dv * kSize;
+  p.rows = rows < 0 ? 0 : rows;
+  p.rows_per_tile = (A::kBlock + tiles - 1) / tiles;
+}
+
 template <class A, DType T>
 void run_strips(Work& w, int64_t last_key) {
   for (int64_t i = 0; i < w.strip_count; ++i) A::template pack_strip<T>(w, w.strips[i]);
   for (int64_t key = 0; key < last_key; key += A::kBlock) {
     const int64_t n = last_key - key < A::kBlock ? last_key - key : A::kBlock;
     A::template pack_block<T>(w, key, n);
+    set_prefetch<A, T>(w, key + n, last_key);
     for (int64_t i = 0; i < w.strip_count; ++i) {
       Strip& s = w.strips[i];
       const int64_t keys = s.key_end - key < n ? s.key_end - key : n;

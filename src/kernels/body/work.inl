@@ -26,6 +26,26 @@ struct Strip {
   float* sum = nullptr;      ///< [W] sum of exp(logit - max)
 };
 
+/// What remains to be fetched of the next block: rows of one head lie far apart, each on a memory page of its own, and
+/// the hardware prefetcher does not see them coming.
+struct Prefetch {
+  const std::byte* k = nullptr;
+  const std::byte* v = nullptr;
+  int64_t k_stride = 0, v_stride = 0;
+  int64_t k_bytes = 0, v_bytes = 0;
+  int64_t rows = 0;
+  int64_t rows_per_tile = 1;
+};
+
+/// Called once a tile.
+TESSERA_INLINE void prefetch_some(Prefetch& p) {
+  for (int64_t i = 0; i < p.rows_per_tile && p.rows > 0; ++i, --p.rows) {
+    for (int64_t at = 0; at < p.k_bytes; at += 64) __builtin_prefetch(p.k + at, 0, 2);
+    for (int64_t at = 0; at < p.v_bytes; at += 64) __builtin_prefetch(p.v + at, 0, 2);
+    p.k += p.k_stride, p.v += p.v_stride;
+  }
+}
+
 /// One task's view of its head.
 struct Work {
   const HeadProblem* head = nullptr;
@@ -43,9 +63,11 @@ struct Work {
   float* scores = nullptr;       ///< [block, W]
   float* bias = nullptr;         ///< [block, W]
   std::byte* weights = nullptr;  ///< quantised weights [block, W]
+  float* largest = nullptr;      ///< [W] maximum of the block's scores so far
   float* rescale = nullptr;      ///< [W] factor for `out` of the strip at hand
   float* share = nullptr;        ///< [W] factor for this block's weights
   float* row = nullptr;          ///< [kLanes or D] one row in fp32
+  mutable Prefetch prefetch;
   bool v_finite = true;
   bool block_fits = true;  ///< false: the block holds values that integers cannot hold
 };
