@@ -14,7 +14,11 @@ constexpr int64_t kMaxHeadDim = 1024;
 constexpr struct {
   Isa isa;
   Path path;
-} kPaths[] = {{Isa::Scalar, scalar::run}, {Isa::Avx2, avx2::run}, {Isa::Avx512, avx512::run}};
+} kPaths[] = {{Isa::Scalar, scalar::run},
+              {Isa::Avx2, avx2::run},
+              {Isa::AvxVnni, avx_vnni::run},
+              {Isa::Avx512, avx512::run},
+              {Isa::Avx512Vnni, avx512_vnni::run}};
 
 bool is_input(DType dtype) {
   return dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16;

@@ -14,7 +14,13 @@ AttentionRun run(const AttentionArgs& args, const ParallelFor& parallel);
 namespace avx2 {
 AttentionRun run(const AttentionArgs& args, const ParallelFor& parallel);
 }
+namespace avx_vnni {
+AttentionRun run(const AttentionArgs& args, const ParallelFor& parallel);
+}
 namespace avx512 {
+AttentionRun run(const AttentionArgs& args, const ParallelFor& parallel);
+}
+namespace avx512_vnni {
 AttentionRun run(const AttentionArgs& args, const ParallelFor& parallel);
 }
 

@@ -87,7 +87,7 @@ std::vector<CaseSpec> masked_problems() {
        .seq_kv = 100,
        .causal = Causal::TopLeft,
        .mask = MaskKind::Additive},
-      {.name = "scale", .seq_q = 30, .seq_kv = 60, .scale = 0.5F},
+      {.name = "scale", .seq_q = 30, .seq_kv = 60, .scale = 0.25F},
       {.name = "negative scale", .seq_q = 30, .seq_kv = 60, .scale = -0.125F},
   };
 }

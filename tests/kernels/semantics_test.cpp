@@ -93,9 +93,22 @@ TEST(AttentionSemantics, HugeLogitsDoNotOverflow) {
     AttentionCase c({.seq_q = 50, .seq_kv = 150, .amplitude = 60});
     run(c, isa, tier);
     const CaseError e = measure(c, reference_attention(c.reference()));
-    EXPECT_LE(e.lse_max, tier == Tier::Exact ? 2e-2 : 60) << where;
+    // Logits reach 3e4; 8 bits hold them to about 0.3 %.
+    EXPECT_LE(e.lse_max, tier == Tier::Exact ? 2e-2 : 150) << where;
     EXPECT_LE(e.out_max, tier == Tier::Exact ? 1e-2 : 8) << where;
   });
+}
+
+TEST(AttentionSemantics, ValuesOutOfRangeRunInFp32) {
+  for (const Isa isa : isas()) {
+    if (isa == Isa::Scalar) continue;
+    for (const Tier tier : {Tier::High, Tier::Fast}) {
+      AttentionCase c({.seq_q = 50, .seq_kv = 150});
+      c.set('v', 0, 140, 0, 3, kInfinity);
+      EXPECT_GT(run(c, isa, tier).exact_redone, 0) << isa_name(isa);
+      EXPECT_EQ(c.out(0, 4, 0, 3), kInfinity) << isa_name(isa);
+    }
+  }
 }
 
 TEST(AttentionSemantics, DeadRowsAreZeroWithLseMinusInfinity) {

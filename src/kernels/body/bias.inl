@@ -89,17 +89,22 @@ TESSERA_INLINE void fill_bias(const Work& w, const Strip& s, int64_t key, int64_
   if (w.head->args->causal != Causal::None) exclude_later_keys(w, s, key, n);
 }
 
-/// scores = unit * scores + bias; excluded keys become -inf whatever their score is. Sets the block's maxima.
+/// scores = unit * scores + bias; excluded keys become -inf whatever their score is. Sets block.max; false when a bias
+/// is NaN or +inf.
 template <int NV>
-void apply_bias(const Work& w, int64_t n, const F32 (&unit)[NV], F32 (&block_max)[NV]) {
-  for (int v = 0; v < NV; ++v) block_max[v] = splat(kMinusInfinity);
+bool apply_bias(const Work& w, int64_t n, Block<NV>& block) {
+  F32 poison = splat(0.0F);
+  for (int v = 0; v < NV; ++v) block.max[v] = splat(kMinusInfinity);
   for (int64_t j = 0; j < n; ++j) {
     for (int v = 0; v < NV; ++v) {
       float* at = w.scores + (j * NV + v) * kLanes;
       const F32 bias = load(w.bias + (j * NV + v) * kLanes);
-      const F32 x = select_equal(bias, splat(kMinusInfinity), bias, fma(load(at), unit[v], bias));
+      const F32 excluded = splat(kMinusInfinity);
+      const F32 x = select_equal(bias, excluded, excluded, fma(load(at), block.unit[v], bias));
+      poison = fma(select_equal(bias, excluded, splat(0.0F), bias), splat(0.0F), poison);
       store(at, x);
-      block_max[v] = max(x, block_max[v]);
+      block.max[v] = max(x, block.max[v]);
     }
   }
+  return !any_not_equal(poison, splat(0.0F));
 }

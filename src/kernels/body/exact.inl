@@ -2,15 +2,18 @@
 
 struct Exact {
   static constexpr bool kInteger = false;
+  static constexpr float kStep = 1.0F;
   /// Keys of a block: weights [64, 48] stay in the first-level cache beside a value tile.
   static constexpr int64_t kBlock = 128;
 
-  /// Floats from one value tile to the next; a multiple of 4096 bytes would put a row's stores into one cache set.
-  static constexpr int64_t kTileStride = kBlock * kTileRows + 16;
+  static constexpr int64_t kTileStride = value_tile_bytes(kBlock) / 4;
 
   static int64_t query_bytes(int64_t d, int64_t width) { return round_up(d, kLanes) * width * 4; }
   static int64_t key_bytes(int64_t d) { return kBlock * d * 4; }
-  static int64_t value_bytes(int64_t dv) { return (dv + kTileRows - 1) / kTileRows * kTileStride * 4; }
+  static int64_t value_bytes(int64_t dv) { return round_up(dv, kTileRows) / kTileRows * kTileStride * 4; }
+
+  template <DType T>
+  static void begin_head(const Work&) {}
 
   template <DType T>
   static void pack_strip(const Work& w, Strip& s) {
@@ -21,7 +24,7 @@ struct Exact {
   template <int NV>
   static void compute_scores(const Work& w, const Strip& s, int64_t n, F32 (&block_max)[NV]);
   template <int NV>
-  static void compute_weights(const Work& w, int64_t n, const F32 (&reference)[NV], F32 (&sum)[NV]);
+  static void compute_weights(const Work& w, int64_t n, const Block<NV>& block, F32 (&sum)[NV]);
   template <int NV>
   static void add_values(const Work& w, Strip& s, int64_t n, bool biased, bool rescaled);
 };
@@ -106,13 +109,13 @@ void Exact::compute_scores(const Work& w, const Strip& s, int64_t n, F32 (&block
 
 /// scores become exp(scores - reference), in place; adds them up.
 template <int NV>
-void Exact::compute_weights(const Work& w, int64_t n, const F32 (&reference)[NV], F32 (&sum)[NV]) {
+void Exact::compute_weights(const Work& w, int64_t n, const Block<NV>& block, F32 (&sum)[NV]) {
   for (int v = 0; v < NV; ++v) sum[v] = splat(0.0F);
   for (int64_t j = 0; j < n; ++j) {
 #pragma GCC unroll 3
     for (int v = 0; v < NV; ++v) {
       float* at = w.scores + (j * NV + v) * kLanes;
-      const F32 p = exp2_exact(mul(sub(load(at), reference[v]), splat(kLog2E)));
+      const F32 p = exp2_exact(mul(sub(load(at), block.reference[v]), splat(kLog2E)));
       store(at, p);
       sum[v] = add(sum[v], p);
     }

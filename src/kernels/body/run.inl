@@ -1,43 +1,83 @@
 // The loops around the arithmetic: blocks of keys outside, strips of queries inside, one task per chunk of strips.
 
+TESSERA_INLINE F32 zero_where_nothing(F32 max) {
+  // Where no key is allowed yet the maximum is -inf; 0 as the reference keeps exp(-inf - reference) = 0.
+  return select_equal(max, splat(kMinusInfinity), splat(0.0F), max);
+}
+
+/// Applies masks; sets the block's maxima in logits. False: values that the tier's integers cannot hold.
+template <class A, int NV>
+bool finish_scores(const Work& w, const Strip& s, int64_t key, int64_t n, Block<NV>& block) {
+  for (int v = 0; v < NV; ++v) block.unit[v] = A::kInteger ? load(s.q_scale + v * kLanes) : splat(1.0F);
+  block.biased = needs_bias(w, s, key, n);
+  if (block.biased) {
+    fill_bias(w, s, key, n);
+    return apply_bias<NV>(w, n, block) || !A::kInteger;
+  }
+  for (int v = 0; v < NV && A::kInteger; ++v) block.max[v] = mul(block.max[v], block.unit[v]);
+  return true;
+}
+
+/// Moves the strip's maximum up to the block's; w.rescale = factor of what was summed before, w.share = factor of this
+/// block's weights. True when something before has to be rescaled.
+template <class A, int NV>
+bool move_maximum(const Work& w, Strip& s, Block<NV>& block) {
+  bool rescaled = false;
+  for (int v = 0; v < NV; ++v) {
+    const F32 before = s.started ? load(s.max + v * kLanes) : splat(kMinusInfinity);
+    const F32 now = max(block.max[v], before);
+    const F32 now_or_zero = zero_where_nothing(now);
+    rescaled = rescaled || any_not_equal(now, before);
+    store(s.max + v * kLanes, now);
+    store(w.rescale + v * kLanes, exp2_exact(mul(sub(before, now_or_zero), splat(kLog2E))));
+    block.reference[v] = now_or_zero;
+    if constexpr (A::kInteger) {
+      // Weights relative to the block's own maximum use all their bits; the lane's share puts them in proportion.
+      block.reference[v] = zero_where_nothing(block.max[v]);
+      const F32 share = exp2_exact(mul(sub(block.max[v], now_or_zero), splat(kLog2E)));
+      store(w.share + v * kLanes, mul(share, splat(A::kStep)));
+    }
+  }
+  return rescaled;
+}
+
 /// Folds keys [key, key + n) of the packed block into a strip of NV vectors.
 template <class A, int NV>
 void fold_block(const Work& w, Strip& s, int64_t key, int64_t n) {
-  F32 block_max[NV], sum[NV], reference[NV];
-  A::template compute_scores<NV>(w, s, n, block_max);
-  const bool biased = needs_bias(w, s, key, n);
-  if (biased) {
-    F32 unit[NV];
-    for (int v = 0; v < NV; ++v) unit[v] = splat(1.0F);
-    fill_bias(w, s, key, n);
-    apply_bias<NV>(w, n, unit, block_max);
-  }
-  bool rescaled = false;
-  F32 factor[NV];
+  Block<NV> block;
+  F32 sum[NV];
+  A::template compute_scores<NV>(w, s, n, block.max);
+  if (!finish_scores<A, NV>(w, s, key, n, block)) s.redo = true;
+  const bool rescaled = move_maximum<A, NV>(w, s, block);
+  A::template compute_weights<NV>(w, n, block, sum);
   for (int v = 0; v < NV; ++v) {
-    const F32 before = s.started ? load(s.max + v * kLanes) : splat(kMinusInfinity);
-    const F32 now = max(block_max[v], before);
-    rescaled = rescaled || any_not_equal(now, before);
-    // Where no key is allowed yet the maximum is -inf; 0 as the reference keeps exp(-inf - reference) = 0.
-    reference[v] = select_equal(now, splat(kMinusInfinity), splat(0.0F), now);
-    factor[v] = exp2_exact(mul(sub(before, reference[v]), splat(kLog2E)));
-    store(w.rescale + v * kLanes, factor[v]);
-    store(s.max + v * kLanes, now);
-  }
-  A::template compute_weights<NV>(w, n, reference, sum);
-  for (int v = 0; v < NV; ++v) {
+    if (A::kInteger) sum[v] = mul(sum[v], load(w.share + v * kLanes));
     float* at = s.sum + v * kLanes;
-    store(at, s.started ? fma(load(at), factor[v], sum[v]) : sum[v]);
+    store(at, s.started ? fma(load(at), load(w.rescale + v * kLanes), sum[v]) : sum[v]);
   }
-  A::template add_values<NV>(w, s, n, biased, rescaled);
+  A::template add_values<NV>(w, s, n, block.biased, rescaled);
   s.started = true;
 }
 
 template <class A>
 void fold_block(const Work& w, Strip& s, int64_t key, int64_t n) {
+  if (!w.block_fits) s.redo = true;
+  if (s.redo) return;
   if (s.vectors == 1) fold_block<A, 1>(w, s, key, n);
   if (s.vectors == 2) fold_block<A, 2>(w, s, key, n);
   if (s.vectors == 3) fold_block<A, 3>(w, s, key, n);
+}
+
+TESSERA_INLINE void lay_out_integers(Work& w, Arena& arena, int64_t block) {
+  const int64_t d_rounded = round_up(w.d, kLanes);
+  w.weights = arena.take<std::byte>(block * kWidth * 4);
+  w.k_scale = arena.take<float>(block);
+  w.k_offset = arena.take<int32_t>(block);
+  w.v_scale = arena.take<float>(w.dv_rows);
+  w.share = arena.take<float>(kWidth);
+  w.k_mean = arena.take<float>(d_rounded);
+  w.row = arena.take<float>(d_rounded);
+  w.columns = arena.take<float>(d_rounded > block ? d_rounded * kWidth : block * kWidth);
 }
 
 /// Lays out a task's memory; returns the bytes it takes.
@@ -51,9 +91,11 @@ int64_t lay_out(Work& w, std::byte* memory, int64_t strips) {
   w.bias = arena.take<float>(A::kBlock * kWidth);
   w.rescale = arena.take<float>(kWidth);
   w.largest = arena.take<float>(kWidth);
+  if (A::kInteger) lay_out_integers(w, arena, A::kBlock);
   for (int64_t i = 0; i < strips; ++i) {
     Strip s;
     s.q = arena.take<std::byte>(A::query_bytes(w.d, kWidth));
+    if (A::kInteger) s.q_scale = arena.take<float>(kWidth), s.q_mean = arena.take<float>(kWidth);
     s.out = arena.take<float>(w.dv_rows * kWidth);
     s.max = arena.take<float>(kWidth);
     s.sum = arena.take<float>(kWidth);
@@ -98,6 +140,7 @@ TESSERA_INLINE void set_prefetch(Work& w, int64_t key, int64_t last_key) {
 
 template <class A, DType T>
 void run_strips(Work& w, int64_t last_key) {
+  A::template begin_head<T>(w);
   for (int64_t i = 0; i < w.strip_count; ++i) A::template pack_strip<T>(w, w.strips[i]);
   for (int64_t key = 0; key < last_key; key += A::kBlock) {
     const int64_t n = last_key - key < A::kBlock ? last_key - key : A::kBlock;
@@ -111,6 +154,7 @@ void run_strips(Work& w, int64_t last_key) {
   }
   for (int64_t i = 0; i < w.strip_count; ++i) {
     const Strip& s = w.strips[i];
+    if (s.redo) continue;
     if (!s.started) store_nothing<T>(w, s);
     if (s.started) store_output<T>(w, s), store_lse(w, s);
   }
@@ -131,6 +175,20 @@ TESSERA_INLINE Work make_work(const AttentionArgs& a, const HeadProblem* head) {
   return w;
 }
 
+/// Runs the strips that met values out of range in fp32, one by one: they are rare.
+template <DType T>
+void redo_exactly(Call& call, Work& w, std::byte* memory, int64_t begin) {
+  uint64_t marked = 0;
+  for (int64_t i = 0; i < w.strip_count; ++i) marked |= static_cast<uint64_t>(w.strips[i].redo) << i;
+  for (int64_t i = 0; marked != 0; ++i, marked >>= 1) {
+    if ((marked & 1) == 0) continue;
+    Work exact = make_work(*call.args, w.head);
+    lay_out<Exact>(exact, memory, 1);
+    run_strips<Exact, T>(exact, place_strips(exact, begin + i, begin + i + 1));
+    call.exact_redone.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
 template <class A, DType T>
 void run_task(void* data, int64_t index) {
   Call& call = *static_cast<Call*>(data);
@@ -143,6 +201,7 @@ void run_task(void* data, int64_t index) {
   Work w = make_work(a, &head);
   lay_out<A>(w, memory, call.plan.strips_per_task);
   run_strips<A, T>(w, place_strips(w, begin, begin + call.plan.strips_per_task));
+  if constexpr (A::kInteger) redo_exactly<T>(call, w, memory, begin);
 }
 
 template <class A>
@@ -153,7 +212,9 @@ AttentionRun run_call(const AttentionArgs& a, const ParallelFor& parallel) {
   Call call;
   call.args = &a;
   call.plan = make_plan(a, kLanes, strip_bytes, parallel.threads);
-  call.scratch_bytes = one_strip + (call.plan.strips_per_task - 1) * strip_bytes;
+  call.scratch_bytes = lay_out<A>(w, nullptr, call.plan.strips_per_task);
+  const int64_t exact_strip = lay_out<Exact>(w, nullptr, 1);
+  if (exact_strip > call.scratch_bytes) call.scratch_bytes = exact_strip;
   const ParallelFor::Task task = a.dtype == DType::F32   ? run_task<A, DType::F32>
                                  : a.dtype == DType::F16 ? run_task<A, DType::F16>
                                                          : run_task<A, DType::BF16>;

@@ -66,7 +66,8 @@ struct Work {
   float* largest = nullptr;      ///< [W] maximum of the block's scores so far
   float* rescale = nullptr;      ///< [W] factor for `out` of the strip at hand
   float* share = nullptr;        ///< [W] factor for this block's weights
-  float* row = nullptr;          ///< [kLanes or D] one row in fp32
+  float* row = nullptr;          ///< [D rounded up] one key in fp32
+  float* columns = nullptr;      ///< [D rounded up, W] queries, or [block, kLanes] values, in fp32
   mutable Prefetch prefetch;
   bool v_finite = true;
   bool block_fits = true;  ///< false: the block holds values that integers cannot hold
@@ -84,3 +85,18 @@ struct Arena {
     return piece;
   }
 };
+
+/// The block at hand as the softmax sees it.
+template <int NV>
+struct Block {
+  bool biased = false;
+  F32 unit[NV];       ///< what a score is worth
+  F32 max[NV];        ///< largest logit
+  F32 reference[NV];  ///< logit whose weight is 1
+};
+
+/// Bytes from one packed value tile of `groups` lane groups to the next; a power of two would put the stores of one row
+/// into one cache set.
+constexpr int64_t value_tile_bytes(int64_t groups) {
+  return groups * kTileRows * 4 + 64;
+}

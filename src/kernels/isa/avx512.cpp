@@ -20,16 +20,23 @@ namespace {
 constexpr Isa kIsa = Isa::Avx512;
 
 #include "kernels/simd/avx512.inl"
+#include "kernels/simd/dot_avx512.inl"
 #include "kernels/body/exp.inl"
 #include "kernels/body/work.inl"
 #include "kernels/body/rows.inl"
 #include "kernels/body/bias.inl"
 #include "kernels/body/exact.inl"
+#include "kernels/body/words.inl"
+#include "kernels/body/integer_pack.inl"
+#include "kernels/body/integer.inl"
 #include "kernels/body/run.inl"
 
 }  // namespace
 
 AttentionRun run(const AttentionArgs& args, const ParallelFor& parallel) {
+  // Bytes need three instructions without VNNI and lose bits to saturation: tier Fast runs on words here.
+  if (args.tier == Tier::Fast) return run_call<Integer<Words>>(args, parallel);
+  if (args.tier == Tier::High) return run_call<Integer<Words>>(args, parallel);
   return run_call<Exact>(args, parallel);
 }
 

@@ -142,3 +142,78 @@ TESSERA_INLINE F32 lane_numbers() {
 TESSERA_INLINE F32 exclude_below(F32 a, F32 limit, F32 other) {
   return {_mm256_blendv_ps(other.v, _mm256_set1_ps(-__builtin_inff()), _mm256_cmp_ps(a.v, limit.v, _CMP_LT_OQ))};
 }
+
+struct I32 {
+  __m256i v;
+};
+
+TESSERA_INLINE I32 load_int(const void* p) {
+  return {_mm256_loadu_si256(static_cast<const __m256i*>(p))};
+}
+TESSERA_INLINE void store_int(void* p, I32 x) {
+  _mm256_storeu_si256(static_cast<__m256i*>(p), x.v);
+}
+TESSERA_INLINE I32 splat_int(int32_t x) {
+  return {_mm256_set1_epi32(x)};
+}
+TESSERA_INLINE I32 add_int(I32 a, I32 b) {
+  return {_mm256_add_epi32(a.v, b.v)};
+}
+/// Rounds to nearest, ties to even.
+TESSERA_INLINE I32 to_int(F32 x) {
+  return {_mm256_cvtps_epi32(x.v)};
+}
+TESSERA_INLINE F32 to_float(I32 x) {
+  return {_mm256_cvtepi32_ps(x.v)};
+}
+/// Lane by lane the larger of acc >= 0 and |x|, by bits: infinities and NaN stay once they are met.
+TESSERA_INLINE F32 max_magnitude(F32 acc, F32 x) {
+  return {_mm256_castsi256_ps(_mm256_max_epi32(_mm256_castps_si256(acc.v), _mm256_castps_si256(abs(x).v)))};
+}
+TESSERA_INLINE float reduce_max_magnitude(F32 x) {
+  const __m256i bits = _mm256_castps_si256(x.v);
+  __m128i m = _mm_max_epi32(_mm256_castsi256_si128(bits), _mm256_extracti128_si256(bits, 1));
+  m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0x4E));
+  m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0xB1));
+  return _mm_cvtss_f32(_mm_castsi128_ps(m));
+}
+TESSERA_INLINE int32_t reduce_add(I32 x) {
+  __m128i m = _mm_add_epi32(_mm256_castsi256_si128(x.v), _mm256_extracti128_si256(x.v, 1));
+  m = _mm_add_epi32(m, _mm_shuffle_epi32(m, 0x4E));
+  m = _mm_add_epi32(m, _mm_shuffle_epi32(m, 0xB1));
+  return _mm_cvtsi128_si32(m);
+}
+/// a < limit ? yes : no
+TESSERA_INLINE F32 select_below(F32 a, F32 limit, F32 yes, F32 no) {
+  return {_mm256_blendv_ps(no.v, yes.v, _mm256_cmp_ps(a.v, limit.v, _CMP_LT_OQ))};
+}
+
+/// Two 16-bit numbers to a lane: parts[0] low.
+TESSERA_INLINE I32 pack_parts(const I32 (&parts)[2]) {
+  return {_mm256_blend_epi16(parts[0].v, _mm256_slli_epi32(parts[1].v, 16), 0xAA)};
+}
+/// Four numbers of 8 bits (0 … 255) to a lane: parts[0] lowest.
+TESSERA_INLINE I32 pack_parts(const I32 (&parts)[4]) {
+  const __m256i b1 = _mm256_slli_epi32(parts[1].v, 8), b2 = _mm256_slli_epi32(parts[2].v, 16);
+  const __m256i b3 = _mm256_slli_epi32(parts[3].v, 24);
+  return {_mm256_or_si256(_mm256_or_si256(parts[0].v, b1), _mm256_or_si256(b2, b3))};
+}
+/// Keeps the lowest byte of each lane.
+TESSERA_INLINE I32 low_byte(I32 x) {
+  return {_mm256_and_si256(x.v, _mm256_set1_epi32(255))};
+}
+
+TESSERA_INLINE __m128i to_words(I32 x) {
+  return _mm_packs_epi32(_mm256_castsi256_si128(x.v), _mm256_extracti128_si256(x.v, 1));
+}
+TESSERA_INLINE void store_words(void* p, I32 x) {
+  _mm_storeu_si128(static_cast<__m128i*>(p), to_words(x));
+}
+TESSERA_INLINE void store_bytes(void* p, I32 x) {
+  _mm_storel_epi64(static_cast<__m128i*>(p), _mm_packs_epi16(to_words(x), _mm_setzero_si128()));
+}
+/// Lanes 0 … 3 to p, 4 … 7 to p + stride: one row of two value tiles.
+TESSERA_INLINE void store_tile_rows(std::byte* p, int64_t stride, I32 x) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_castsi256_si128(x.v));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p + stride), _mm256_extracti128_si256(x.v, 1));
+}

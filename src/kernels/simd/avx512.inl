@@ -148,3 +148,69 @@ TESSERA_INLINE F32 lane_numbers() {
 TESSERA_INLINE F32 exclude_below(F32 a, F32 limit, F32 other) {
   return {_mm512_mask_mov_ps(other.v, _mm512_cmp_ps_mask(a.v, limit.v, _CMP_LT_OQ), _mm512_set1_ps(-__builtin_inff()))};
 }
+
+struct I32 {
+  __m512i v;
+};
+
+TESSERA_INLINE I32 load_int(const void* p) {
+  return {_mm512_loadu_si512(p)};
+}
+TESSERA_INLINE void store_int(void* p, I32 x) {
+  _mm512_storeu_si512(p, x.v);
+}
+TESSERA_INLINE I32 splat_int(int32_t x) {
+  return {_mm512_set1_epi32(x)};
+}
+TESSERA_INLINE I32 add_int(I32 a, I32 b) {
+  return {_mm512_add_epi32(a.v, b.v)};
+}
+/// Rounds to nearest, ties to even.
+TESSERA_INLINE I32 to_int(F32 x) {
+  return {_mm512_cvtps_epi32(x.v)};
+}
+TESSERA_INLINE F32 to_float(I32 x) {
+  return {_mm512_cvtepi32_ps(x.v)};
+}
+/// Lane by lane the larger of acc >= 0 and |x|, by bits: infinities and NaN stay once they are met.
+TESSERA_INLINE F32 max_magnitude(F32 acc, F32 x) {
+  const __m512i bits = _mm512_castps_si512(_mm512_abs_ps(x.v));
+  return {_mm512_castsi512_ps(_mm512_max_epi32(_mm512_castps_si512(acc.v), bits))};
+}
+TESSERA_INLINE float reduce_max_magnitude(F32 x) {
+  return _mm512_cvtss_f32(_mm512_castsi512_ps(_mm512_set1_epi32(_mm512_reduce_max_epi32(_mm512_castps_si512(x.v)))));
+}
+TESSERA_INLINE int32_t reduce_add(I32 x) {
+  return _mm512_reduce_add_epi32(x.v);
+}
+/// a < limit ? yes : no
+TESSERA_INLINE F32 select_below(F32 a, F32 limit, F32 yes, F32 no) {
+  return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(a.v, limit.v, _CMP_LT_OQ), no.v, yes.v)};
+}
+
+/// Two 16-bit numbers to a lane: parts[0] low.
+TESSERA_INLINE I32 pack_parts(const I32 (&parts)[2]) {
+  return {_mm512_mask_blend_epi16(0xAAAAAAAAU, parts[0].v, _mm512_slli_epi32(parts[1].v, 16))};
+}
+/// Four numbers of 8 bits (0 … 255) to a lane: parts[0] lowest.
+TESSERA_INLINE I32 pack_parts(const I32 (&parts)[4]) {
+  const __m512i b1 = _mm512_slli_epi32(parts[1].v, 8), b2 = _mm512_slli_epi32(parts[2].v, 16);
+  const __m512i b3 = _mm512_slli_epi32(parts[3].v, 24);
+  return {_mm512_or_si512(_mm512_ternarylogic_epi32(parts[0].v, b1, b2, 0xFE), b3)};
+}
+/// Keeps the lowest byte of each lane.
+TESSERA_INLINE I32 low_byte(I32 x) {
+  return {_mm512_and_si512(x.v, _mm512_set1_epi32(255))};
+}
+
+TESSERA_INLINE void store_words(void* p, I32 x) {
+  _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_cvtepi32_epi16(x.v));
+}
+TESSERA_INLINE void store_bytes(void* p, I32 x) {
+  _mm_storeu_si128(static_cast<__m128i*>(p), _mm512_cvtepi32_epi8(x.v));
+}
+/// Lanes 0 … 7 to p, 8 … 15 to p + stride: one row of two value tiles.
+TESSERA_INLINE void store_tile_rows(std::byte* p, int64_t stride, I32 x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_castsi512_si256(x.v));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + stride), _mm512_extracti64x4_epi64(x.v, 1));
+}
