@@ -1,1 +1,20 @@
-# Filled by the packaging part: install rules and find_package(tessera).
+# `cmake --install build/release --prefix DIR`: programs, libtessera.so, one header, the demo model, find_package(tessera).
+# The tree can be moved: it finds its own library beside itself, and LibTorch at the folder it was built against.
+if(NOT TARGET tessera_api)
+  return()
+endif()
+include(GNUInstallDirs)
+set_target_properties(tessera golden_check PROPERTIES INSTALL_RPATH "$ORIGIN/../lib;${TESSERA_TORCH}/lib")
+set_target_properties(tessera_api PROPERTIES INSTALL_RPATH "$ORIGIN;${TESSERA_TORCH}/lib")
+install(TARGETS tessera golden_check RUNTIME DESTINATION bin)
+install(TARGETS tessera_api LIBRARY DESTINATION lib)
+install(FILES src/api/tessera.h DESTINATION include/tessera)
+install(FILES LICENSE NOTICE DESTINATION share/doc/tessera)
+if(EXISTS ${PROJECT_SOURCE_DIR}/demo-model/model)
+  install(DIRECTORY demo-model/model/ DESTINATION share/tessera/demo-model)
+endif()
+configure_file(cmake/tesseraConfig.cmake.in ${CMAKE_BINARY_DIR}/tesseraConfig.cmake @ONLY)
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/tesseraConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/tesseraConfig.cmake ${CMAKE_BINARY_DIR}/tesseraConfigVersion.cmake
+        DESTINATION lib/cmake/tessera)

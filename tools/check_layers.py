@@ -25,6 +25,7 @@ MAY = {
     "pipeline": {"base", "tensor", "nn", "schedulers", "residency", "parallel", "attention", "policy", "weights"},
     "models": BELOW_MODELS,
     "runtime": BELOW_MODELS | {"models"},
+    "api": {"base", "tensor", "media", "pipeline", "runtime"},
     "apps": BELOW_MODELS | {"models", "runtime", "media"},
 }
 NO_TORCH = {"base", "platform", "kernels", "policy", "text", "media"}

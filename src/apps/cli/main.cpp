@@ -15,7 +15,12 @@ using AddCommand = Command (*)(CLI::App&, SharedOptions&);
 
 // A new subcommand is one row here.
 const std::vector<AddCommand>& command_table() {
-  static const std::vector<AddCommand> table = {add_compare, add_inspect, add_tokenize};
+  static const std::vector<AddCommand> table = {
+      add_generate,  //
+      add_compare,   //
+      add_inspect,   //
+      add_tokenize,  //
+  };
   return table;
 }
 

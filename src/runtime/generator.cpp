@@ -1,0 +1,78 @@
+#include "runtime/generator.h"
+
+#include "base/log.h"
+#include "base/strings.h"
+#include "models/catalog.h"
+#include "pipeline/stage.h"
+#include "runtime/attention_options.h"
+#include "runtime/device.h"
+#include "runtime/faults.h"
+#include "runtime/memory_check.h"
+#include "runtime/model_folder.h"
+
+namespace tessera::runtime {
+
+struct Generator::State {
+  std::filesystem::path folder;
+  at::Device device = at::kCPU;
+  at::ScalarType dtype = at::kFloat;
+  std::unique_ptr<pipeline::Pipeline> pipeline;
+  std::unique_ptr<attention::AttentionEngine> engine;
+};
+
+Generator::Generator(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Generator::Generator(Generator&&) noexcept = default;
+Generator& Generator::operator=(Generator&&) noexcept = default;
+Generator::~Generator() = default;
+
+Result<Generator> Generator::open(const RuntimeOptions& options) {
+  auto state = std::make_unique<State>();
+  TESSERA_TRY(state->device, parse_device(options.device));
+  TESSERA_TRY(state->dtype, parse_arithmetic(options.dtype, state->device));
+  TESSERA_TRY(state->engine, make_attention(options, state->device));
+  TESSERA_TRY(state->folder, find_model(options.model));
+  TESSERA_TRY(state->pipeline, models::open_pipeline(state->folder));
+  set_threads(options.threads);
+  return Generator(std::move(state));
+}
+
+Result<pipeline::GenerateRequest> Generator::complete(const pipeline::GenerateRequest& request) const {
+  return state_->pipeline->complete(request);
+}
+
+Result<Generated> Generator::run(const pipeline::GenerateRequest& request, const RunHooks& hooks) {
+  TESSERA_TRY(const auto stages,
+              memory_stages(state_->folder, state_->pipeline->attention_sites(request), state_->dtype));
+  TESSERA_TRY_OK(check_memory(stages));
+  pipeline::Context context{.engine = state_->engine.get(),
+                            .trace = hooks.trace,
+                            .progress = hooks.progress,
+                            .cancelled = hooks.cancelled,
+                            .device = state_->device,
+                            .dtype = state_->dtype};
+  const pipeline::Stopwatch watch;
+  TESSERA_TRY(pipeline::Media media,
+              caught<pipeline::Media>([&] { return state_->pipeline->generate(request, context); }));
+  for (const std::string& key : state_->engine->unused_choices()) {
+    return fail(ErrorCode::Usage,
+                strings::join("--component-attention-backends ", key, " controlled no attention layer"),
+                "tessera explain --model lists the components and roles of a model");
+  }
+  return Generated{std::move(media), std::move(context.timings), watch.seconds()};
+}
+
+Json Generator::attention_report() const {
+  return Json(attention::to_json(state_->engine->report()));
+}
+
+const std::filesystem::path& Generator::folder() const {
+  return state_->folder;
+}
+at::Device Generator::device() const {
+  return state_->device;
+}
+at::ScalarType Generator::dtype() const {
+  return state_->dtype;
+}
+
+}  // namespace tessera::runtime
