@@ -55,6 +55,7 @@
 #include <ATen/ops/isnan.h>
 #include <ATen/ops/item.h>
 #include <ATen/ops/layer_norm.h>
+#include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/linspace.h>
 #include <ATen/ops/log.h>
@@ -87,6 +88,7 @@
 #include <ATen/ops/sum.h>
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/tril.h>
+#include <ATen/ops/unique_dim.h>
 #include <ATen/ops/upsample_nearest2d.h>
 #include <ATen/ops/upsample_nearest3d.h>
 #include <ATen/ops/_upsample_nearest_exact2d.h>
