@@ -1,12 +1,14 @@
 #include "runtime/attention_options.h"
 
+#include "attention/backends/factory.h"
 #include "base/strings.h"
 #include "platform/probe.h"
 
 namespace tessera::runtime {
-Result<std::unique_ptr<attention::AttentionEngine>> make_attention(const RuntimeOptions& o, const at::Device& device) {
+Result<attention::EngineOptions> attention_options(const RuntimeOptions& o, const at::Device& device) {
   attention::EngineOptions options;
   TESSERA_TRY(options.device, platform::probe_device(device.str()));
+  options.device.built = attention::built_backend_names();
   auto& selections = options.selections;
   const auto quality = attention::parse_quality(o.quality);
   if (!quality) {
@@ -21,7 +23,7 @@ Result<std::unique_ptr<attention::AttentionEngine>> make_attention(const Runtime
     TESSERA_TRY(options.canary, attention::parse_canary(o.attention_canary));
   }
   TESSERA_TRY(options.injections, attention::parse_injections(o.inject));
-  return attention::make_engine(std::move(options));
+  return options;
 }
 
 }  // namespace tessera::runtime

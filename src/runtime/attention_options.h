@@ -9,8 +9,8 @@
 
 namespace tessera::runtime {
 
+/// Device, choices, canary and faults. `device` of the result says which backends this build has.
 /// Errors: Usage for a backend, component, canary, quality or injection that no flag takes.
-Result<std::unique_ptr<attention::AttentionEngine>> make_attention(const RuntimeOptions& options,
-                                                                   const at::Device& device);
+Result<attention::EngineOptions> attention_options(const RuntimeOptions& options, const at::Device& device);
 
 }  // namespace tessera::runtime

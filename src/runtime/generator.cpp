@@ -1,14 +1,14 @@
 #include "runtime/generator.h"
 
-#include "base/log.h"
-#include "base/strings.h"
 #include "models/catalog.h"
 #include "pipeline/stage.h"
 #include "runtime/attention_options.h"
+#include "runtime/attention_plan.h"
 #include "runtime/device.h"
 #include "runtime/faults.h"
 #include "runtime/memory_check.h"
 #include "runtime/model_folder.h"
+#include "tensor/dtypes.h"
 
 namespace tessera::runtime {
 
@@ -17,6 +17,7 @@ struct Generator::State {
   at::Device device = at::kCPU;
   at::ScalarType dtype = at::kFloat;
   std::unique_ptr<pipeline::Pipeline> pipeline;
+  attention::EngineOptions attention;
   std::unique_ptr<attention::AttentionEngine> engine;
 };
 
@@ -29,7 +30,8 @@ Result<Generator> Generator::open(const RuntimeOptions& options) {
   auto state = std::make_unique<State>();
   TESSERA_TRY(state->device, parse_device(options.device));
   TESSERA_TRY(state->dtype, parse_arithmetic(options.dtype, state->device));
-  TESSERA_TRY(state->engine, make_attention(options, state->device));
+  TESSERA_TRY(state->attention, attention_options(options, state->device));
+  state->engine = attention::make_engine(state->attention);
   TESSERA_TRY(state->folder, find_model(options.model));
   TESSERA_TRY(state->pipeline, models::open_pipeline(state->folder));
   set_threads(options.threads);
@@ -41,8 +43,12 @@ Result<pipeline::GenerateRequest> Generator::complete(const pipeline::GenerateRe
 }
 
 Result<Generated> Generator::run(const pipeline::GenerateRequest& request, const RunHooks& hooks) {
-  TESSERA_TRY(const auto stages,
-              memory_stages(state_->folder, state_->pipeline->attention_sites(request), state_->dtype));
+  const auto sites = state_->pipeline->attention_sites(request);
+  const auto& attention = state_->attention;
+  TESSERA_TRY_OK(
+      check_attention(plan_attention(sites, attention.selections, attention.device, tensor::dtype_of(state_->dtype)),
+                      attention.selections));
+  TESSERA_TRY(const auto stages, memory_stages(state_->folder, sites, state_->dtype));
   TESSERA_TRY_OK(check_memory(stages));
   pipeline::Context context{.engine = state_->engine.get(),
                             .trace = hooks.trace,
@@ -53,11 +59,6 @@ Result<Generated> Generator::run(const pipeline::GenerateRequest& request, const
   const pipeline::Stopwatch watch;
   TESSERA_TRY(pipeline::Media media,
               caught<pipeline::Media>([&] { return state_->pipeline->generate(request, context); }));
-  for (const std::string& key : state_->engine->unused_choices()) {
-    return fail(ErrorCode::Usage,
-                strings::join("--component-attention-backends ", key, " controlled no attention layer"),
-                "tessera explain --model lists the components and roles of a model");
-  }
   return Generated{std::move(media), std::move(context.timings), watch.seconds()};
 }
 
