@@ -5,11 +5,10 @@
 #include <set>
 
 #include "apps/golden_check/compare_tensors.h"
-#include "base/check.h"
 #include "base/log.h"
 #include "base/strings.h"
-#include "models/catalog.h"
 #include "pipeline/request_json.h"
+#include "runtime/generator.h"
 #include "weights/checkpoint.h"
 #include "weights/tensors.h"
 
@@ -57,20 +56,15 @@ Result<pipeline::GenerateRequest> read_request(const std::filesystem::path& case
   return request;
 }
 
+/// The whole request as a user runs it: fp32 on the CPU, through the attention engine.
 Status run(const std::filesystem::path& case_folder, tensor::Trace& trace) {
-  try {
-    TESSERA_TRY(const auto request, read_request(case_folder));
-    TESSERA_TRY(const auto model, models::open_pipeline(case_folder / "model"));
-    TESSERA_TRY(const auto completed, model->complete(request));
-    pipeline::Context context;
-    context.trace = &trace;
-    model->generate(completed, context);
-    return {};
-  } catch (const RuntimeFault& fault) {
-    return fail(fault.error);
-  } catch (const std::exception& e) {
-    return fail(ErrorCode::Bug, e.what());
-  }
+  TESSERA_TRY(const auto request, read_request(case_folder));
+  const runtime::RuntimeOptions options{
+      .model = (case_folder / "model").string(), .device = "cpu", .dtype = "fp32", .attention_backend = {}};
+  TESSERA_TRY(auto generator, runtime::Generator::open(options));
+  TESSERA_TRY(const auto completed, generator.complete(request));
+  TESSERA_TRY(const auto made, generator.run(completed, {.trace = &trace}));
+  return {};
 }
 
 }  // namespace
