@@ -144,7 +144,6 @@ Result<CanaryMode> parse_canary(std::string_view name) {
 }
 
 bool canary_wanted(CanaryMode mode, BackendId backend, bool proven) {
-  if (backend == BackendId::Reference) return false;
   switch (mode) {
     case CanaryMode::Off:
       return false;
@@ -155,8 +154,9 @@ bool canary_wanted(CanaryMode mode, BackendId backend, bool proven) {
     case CanaryMode::Default:
       break;
   }
-  const bool ours = backend == BackendId::CpuFlash || backend == BackendId::CpuSage ||
-                    backend == BackendId::TorchSdpa || backend == BackendId::TorchCudnnSdpa;
+  const bool ours = backend == BackendId::Reference || backend == BackendId::CpuFlash ||
+                    backend == BackendId::CpuSage || backend == BackendId::TorchSdpa ||
+                    backend == BackendId::TorchCudnnSdpa;
   return !ours && !proven;
 }
 

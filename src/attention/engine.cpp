@@ -34,6 +34,12 @@ Error exhausted(const Plan& plan) {
           "use --attention-backend auto, or prefer:NAME instead of a strict choice"};
 }
 
+/// What the next candidate may make good. Nothing else: memory that is exhausted, or a device that failed, would be
+/// hidden, and the next backend would meet the same.
+bool excludes_backend(ErrorCode code) {
+  return code == ErrorCode::Unsupported || code == ErrorCode::NumericalFault;
+}
+
 }  // namespace
 
 AttentionEngine::AttentionEngine(EngineOptions options, BackendMap backends) : options_(std::move(options)) {
@@ -139,20 +145,17 @@ std::vector<PastFailure> AttentionEngine::past_failures(const AttentionProblem& 
 Status AttentionEngine::run_plan(Plan& plan, const AttentionInputs& inputs, const AttentionOutputs& outputs) {
   plan.calls.fetch_add(1, std::memory_order_relaxed);
   if (plan.decision.error) return fail(*plan.decision.error);
+  std::vector<std::string> news;  // logged when another backend serves the call; else the error says it all
   for (auto& candidate : plan.candidates) {
     if (!candidate.usable()) continue;
     const Status done = run_candidate(candidate, inputs, outputs);
     if (done) {
       candidate.served.fetch_add(1, std::memory_order_relaxed);
+      for (const auto& line : news) log::warning(line);
       return {};
     }
-    if (done.error().code == ErrorCode::Unsupported) {
-      latch(plan, candidate, done.error());
-    } else if (done.error().code == ErrorCode::NumericalFault) {
-      quarantine(plan, *candidate.slot, done.error());
-    } else {
-      return done;
-    }
+    if (!excludes_backend(done.error().code)) return done;
+    if (auto line = exclude(plan, candidate, done.error())) news.push_back(std::move(*line));
   }
   return fail(exhausted(plan));
 }
@@ -171,22 +174,16 @@ Status AttentionEngine::run_candidate(PlanCandidate& candidate, const AttentionI
   });
 }
 
-void AttentionEngine::latch(const Plan& plan, PlanCandidate& candidate, const Error& error) {
+std::optional<std::string> AttentionEngine::exclude(const Plan& plan, PlanCandidate& candidate, const Error& error) {
   const std::unique_lock lock(mutex_);
-  if (candidate.latched.load()) return;
-  candidate.latch_reason = error.what;
-  candidate.latched.store(true, std::memory_order_release);
-  log::warning(strings::join("attention: ", backend_name(candidate.choice.backend), " does not take ", plan.component,
-                             " ", describe(plan.problem), " and is not asked again for it: ", error.what));
-}
-
-void AttentionEngine::quarantine(const Plan& plan, BackendSlot& slot, const Error& error) {
-  const std::unique_lock lock(mutex_);
-  if (slot.quarantined.load()) return;
-  slot.quarantine_reason = error.what;
-  slot.quarantined.store(true, std::memory_order_release);
-  log::warning(strings::join("attention: ", backend_name(slot.id), " is quarantined: on ", plan.component, " ",
-                             describe(plan.problem), " it ", error.what));
+  const bool latches = error.code == ErrorCode::Unsupported;
+  std::atomic<bool>& flag = latches ? candidate.latched : candidate.slot->quarantined;
+  if (flag.load()) return std::nullopt;  // another thread was faster
+  (latches ? candidate.latch_reason : candidate.slot->quarantine_reason) = error.what;
+  flag.store(true, std::memory_order_release);
+  return strings::join("attention: ", backend_name(candidate.slot->id),
+                       latches ? " is not asked again for " : " is not used any more; it failed on ", plan.component,
+                       " ", describe(plan.problem), ": ", error.what);
 }
 
 SiteReport AttentionEngine::report_of(const Plan& plan) const {

@@ -61,8 +61,7 @@ class AttentionEngine {
   std::vector<PastFailure> past_failures(const AttentionProblem& problem) const;
   Status run_plan(Plan& plan, const AttentionInputs& inputs, const AttentionOutputs& outputs);
   Status run_candidate(PlanCandidate& candidate, const AttentionInputs& inputs, const AttentionOutputs& outputs) const;
-  void latch(const Plan& plan, PlanCandidate& candidate, const Error& error);
-  void quarantine(const Plan& plan, BackendSlot& slot, const Error& error);
+  std::optional<std::string> exclude(const Plan& plan, PlanCandidate& candidate, const Error& error);
   SiteReport report_of(const Plan& plan) const;
 
   EngineOptions options_;

@@ -1,4 +1,5 @@
 // The table of golden kinds: how each folder is recognised and what checks it.
+#include "apps/golden_check/attention.h"
 #include "apps/golden_check/report.h"
 #include "apps/golden_check/pipelines.h"
 #include "apps/golden_check/safetensors.h"
@@ -11,6 +12,7 @@ namespace tessera::golden {
 const std::vector<GoldenKind>& golden_kinds() {
   static const std::vector<GoldenKind> table = {
       {"pipeline", is_pipeline, check_pipeline},
+      {"attention", is_attention, check_attention},
       {"safetensors", is_safetensors, check_safetensors},
       {"selector", is_selector, check_selector},
       {"tokenizer", is_tokenizer_folder, check_tokenizers},

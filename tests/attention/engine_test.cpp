@@ -1,0 +1,230 @@
+// What the engine does with the answers of backends, and what its report says about it.
+#include "attention/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "attention/backends/factory.h"
+#include "tests/attention/problems.h"
+#include "tests/support/fake_backend.h"
+
+namespace tessera::attention {
+namespace {
+
+using Script = test::FakeBackend::Script;
+
+constexpr CallSite kTransformer = {"transformer", Role::Self};
+
+/// An engine where `cpu_flash` follows a script and `torch_sdpa` is real. Automatic choice on a CPU prefers cpu_flash.
+struct Scripted {
+  std::shared_ptr<std::atomic<int64_t>> calls = std::make_shared<std::atomic<int64_t>>(0);
+  std::unique_ptr<AttentionEngine> engine;
+
+  explicit Scripted(Script script, EngineOptions options = {}) {
+    BackendMap backends;
+    backends.emplace(BackendId::CpuFlash, std::make_unique<test::FakeBackend>(std::move(script), calls));
+    backends.emplace(BackendId::TorchSdpa, make_backend(BackendId::TorchSdpa));
+    engine = std::make_unique<AttentionEngine>(std::move(options), std::move(backends));
+  }
+};
+
+Status unsupported_always(int64_t) {
+  return fail(ErrorCode::Unsupported, "fake: no such tile", "");
+}
+Status fine(int64_t) {
+  return {};
+}
+
+std::unique_ptr<MadeProblem> small_problem() {
+  return make_problem({"small", {1, 9, 9, 2, 2, 16, 16}});
+}
+
+void expect_right(const Result<AttentionOutputs>& outputs, const AttentionInputs& inputs) {
+  ASSERT_TRUE(outputs) << outputs.error().line();
+  EXPECT_LE(deviation(*outputs, reference_answer(inputs)).out, 1e-5);
+}
+
+TEST(Engine, RunsTheFirstCandidateAndCountsItsCalls) {
+  Scripted scripted(fine);
+  const auto made = small_problem();
+  for (int i = 0; i < 3; ++i) expect_right(scripted.engine->run(made->inputs, kTransformer), made->inputs);
+  EXPECT_EQ(scripted.calls->load(), 3);
+  const auto report = scripted.engine->report();
+  ASSERT_EQ(report.size(), 1U);
+  EXPECT_EQ(report[0].backend, "cpu_flash");
+  EXPECT_EQ(report[0].site, "transformer");
+  EXPECT_EQ(report[0].calls, 3);
+  EXPECT_EQ(report[0].requested, "auto");
+}
+
+TEST(Engine, ServesTheCallWithTheNextBackendAfterUnsupportedAndNeverAsksAgain) {
+  Scripted scripted(unsupported_always);
+  const auto made = small_problem();
+  for (int i = 0; i < 3; ++i) expect_right(scripted.engine->run(made->inputs, kTransformer), made->inputs);
+  EXPECT_EQ(scripted.calls->load(), 1);
+  const auto row = scripted.engine->report().at(0);
+  EXPECT_EQ(row.backend, "torch_sdpa");
+  const auto latched = std::find_if(row.refused.begin(), row.refused.end(),
+                                    [](const Refusal& r) { return r.reason == Reason::FailedBefore; });
+  ASSERT_NE(latched, row.refused.end());
+  EXPECT_EQ(latched->backend, BackendId::CpuFlash);
+  EXPECT_NE(latched->text.find("no such tile"), std::string::npos);
+}
+
+TEST(Engine, LatchesOneKindOfProblemOnly) {
+  Scripted scripted([](int64_t call) { return call == 1 ? unsupported_always(call) : fine(call); });
+  const auto small = small_problem();
+  const auto other = make_problem({"other", {1, 10, 9, 2, 2, 16, 16}});
+  expect_right(scripted.engine->run(small->inputs, kTransformer), small->inputs);
+  expect_right(scripted.engine->run(other->inputs, kTransformer), other->inputs);
+  EXPECT_EQ(scripted.engine->report().at(0).backend, "torch_sdpa");
+  EXPECT_EQ(scripted.engine->report().at(1).backend, "cpu_flash");
+}
+
+TEST(Engine, RemembersALatchForTheSameProblemOfAnotherComponent) {
+  Scripted scripted(unsupported_always);
+  const auto made = small_problem();
+  expect_right(scripted.engine->run(made->inputs, kTransformer), made->inputs);
+  expect_right(scripted.engine->run(made->inputs, {"vae", Role::Self}), made->inputs);
+  EXPECT_EQ(scripted.calls->load(), 1);
+}
+
+TEST(Engine, ReturnsMemoryAndDeviceFailuresAndRemembersNothing) {
+  for (const ErrorCode code : {ErrorCode::OutOfMemory, ErrorCode::DeviceFault, ErrorCode::Bug}) {
+    Scripted scripted([code](int64_t call) { return call == 1 ? Status(fail(code, "fake")) : Status(); });
+    const auto made = small_problem();
+    const auto first = scripted.engine->run(made->inputs, kTransformer);
+    ASSERT_FALSE(first);
+    EXPECT_EQ(first.error().code, code);
+    expect_right(scripted.engine->run(made->inputs, kTransformer), made->inputs);
+    EXPECT_EQ(scripted.engine->report().at(0).backend, "cpu_flash") << "a failure of the moment was remembered";
+  }
+}
+
+TEST(Engine, ConvertsExceptionsOfTheBackend) {
+  Scripted scripted([](int64_t) -> Status { throw std::bad_alloc(); });
+  const auto made = small_problem();
+  const auto outputs = scripted.engine->run(made->inputs, kTransformer);
+  ASSERT_FALSE(outputs);
+  EXPECT_EQ(outputs.error().code, ErrorCode::OutOfMemory);
+}
+
+TEST(Engine, NeverReplacesAStrictChoice) {
+  EngineOptions options;
+  options.selections.base.server = choose(BackendId::CpuFlash);
+  Scripted scripted(unsupported_always, options);
+  const auto made = small_problem();
+  for (int i = 0; i < 2; ++i) {
+    const auto outputs = scripted.engine->run(made->inputs, kTransformer);
+    ASSERT_FALSE(outputs);
+    EXPECT_EQ(outputs.error().code, ErrorCode::Unsupported);
+    EXPECT_NE(outputs.error().what.find("no such tile"), std::string::npos) << outputs.error().line();
+  }
+  // The global flag is only a preference outside of transformers.
+  expect_right(scripted.engine->run(made->inputs, {"text_encoder", Role::Self}), made->inputs);
+}
+
+TEST(Engine, ObeysChoicesPerComponentAndRole) {
+  EngineOptions options;
+  options.selections.choices = *parse_component_choices("transformer.cross=torch_sdpa,vae=torch_sdpa,text_encoder=fa3");
+  Scripted scripted(fine, options);
+  const auto made = small_problem();
+  EXPECT_TRUE(scripted.engine->run(made->inputs, {"transformer", Role::Self}));
+  EXPECT_TRUE(scripted.engine->run(made->inputs, {"transformer", Role::Cross}));
+  const auto rows = scripted.engine->report();
+  EXPECT_EQ(rows.at(0).backend, "cpu_flash");
+  EXPECT_EQ(rows.at(1).backend, "torch_sdpa");
+  EXPECT_EQ(rows.at(1).origin, "component_role");
+  EXPECT_EQ(scripted.engine->unused_choices(), (std::vector<std::string>{"text_encoder", "vae"}));
+  EXPECT_FALSE(scripted.engine->run(made->inputs, {"text_encoder", Role::Self})) << "fa3 does not run on a CPU";
+}
+
+TEST(Engine, AnswersEmptyProblemsWithoutABackend) {
+  Scripted scripted(fine);
+  const auto made = make_problem({"no keys", {2, 3, 4, 2, 2, 8, 8}});
+  made->inputs.key = made->inputs.key.narrow(1, 0, 0);
+  made->inputs.value = made->inputs.value.narrow(1, 0, 0);
+  const auto outputs = scripted.engine->run(made->inputs, kTransformer, true);
+  ASSERT_TRUE(outputs);
+  EXPECT_TRUE((outputs->out == 0).all().item<bool>());
+  EXPECT_TRUE(at::isfinite(outputs->lse).logical_not().all().item<bool>());
+  EXPECT_EQ(scripted.calls->load(), 0);
+}
+
+TEST(Engine, TellsApartEverythingADecisionMayDependOn) {
+  Scripted scripted(fine);
+  const auto dense = small_problem();
+  const auto run = [&](const AttentionInputs& inputs, const CallSite& site, bool lse) {
+    EXPECT_TRUE(scripted.engine->run(inputs, site, lse));
+  };
+  run(dense->inputs, kTransformer, false);
+  run(dense->inputs, kTransformer, true);
+  run(dense->inputs, {"transformer", Role::Cross}, false);
+  run(dense->inputs, {"transformer_2", Role::Self}, false);
+  AttentionInputs changed = dense->inputs;
+  changed.causal = Causal::TopLeft;
+  run(changed, kTransformer, false);
+  changed.causal = Causal::BottomRight;
+  run(changed, kTransformer, false);
+  changed.scale = 0.5;
+  run(changed, kTransformer, false);
+  for (const MaskShape mask : {MaskShape::Lengths, MaskShape::BoolPlane, MaskShape::AddFull}) {
+    run(make_problem({"mask", {1, 9, 9, 2, 2, 16, 16}, at::kFloat, Causal::None, mask})->inputs, kTransformer, false);
+  }
+  run(make_problem({"layout", {1, 9, 9, 2, 2, 16, 16}, at::kFloat, Causal::None, MaskShape::None, Memory::HeadMajor})
+          ->inputs,
+      kTransformer, false);
+  run(make_problem({"bf16", {1, 9, 9, 2, 2, 16, 16}, at::kBFloat16})->inputs, kTransformer, false);
+  EXPECT_EQ(scripted.engine->report().size(), 12U);
+  run(dense->inputs, kTransformer, false);
+  EXPECT_EQ(scripted.engine->report().size(), 12U);
+  EXPECT_EQ(scripted.engine->report().at(0).calls, 2);
+}
+
+TEST(Engine, ReportsAsJsonWhatGenerateShows) {
+  EngineOptions options;
+  options.selections.base.server = choose(BackendId::TorchSdpa, Demand::Prefer);
+  options.selections.base.server_origin = "environment";
+  Scripted scripted(fine, options);
+  const auto made = small_problem();
+  EXPECT_TRUE(scripted.engine->run(made->inputs, kTransformer));
+  const OrderedJson rows = to_json(scripted.engine->report());
+  ASSERT_EQ(rows.size(), 1U);
+  for (const char* key : {"site", "role", "problem", "requested", "origin", "backend", "refused", "calls", "canary"}) {
+    EXPECT_TRUE(rows[0].contains(key)) << key;
+  }
+  EXPECT_EQ(rows[0]["requested"], "torch_sdpa");
+  EXPECT_EQ(rows[0]["origin"], "environment");
+  EXPECT_EQ(rows[0]["backend"], "torch_sdpa");
+  EXPECT_EQ(rows[0]["problem"]["seq_q"], 9);
+  EXPECT_EQ(rows[0]["calls"], 1);
+}
+
+TEST(Engine, ServesSeveralThreadsAtOnce) {
+  Scripted scripted(unsupported_always);
+  std::vector<std::unique_ptr<MadeProblem>> problems;
+  std::vector<test::ReferenceResult> answers;
+  for (int64_t i = 0; i < 4; ++i) {
+    problems.push_back(make_problem({"threads", {1, 8 + i, 9, 2, 2, 16, 16}}));
+    answers.push_back(reference_answer(problems.back()->inputs));
+  }
+  std::atomic<int> wrong = 0;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (size_t i = 0; i < 40; ++i) {
+        const auto outputs = scripted.engine->run(problems[i % 4]->inputs, kTransformer, true);
+        if (!outputs || deviation(*outputs, answers[i % 4]).out > 1e-5) ++wrong;
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(wrong, 0);
+  int64_t calls = 0;
+  for (const auto& row : scripted.engine->report()) calls += row.calls;
+  EXPECT_EQ(calls, 160);
+}
+
+}  // namespace
+}  // namespace tessera::attention

@@ -1,0 +1,62 @@
+// Calls whose tensors do not fit together are refused before any backend sees them.
+#include "attention/inputs.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/attention/problems.h"
+
+namespace tessera::attention {
+namespace {
+
+template <typename Change>
+void expect_misuse(const char* what, Change change) {
+  const auto made = make_problem({what, {2, 9, 11, 4, 2, 16, 16}});
+  ASSERT_TRUE(validate(made->inputs));
+  change(made->inputs);
+  const Status status = validate(made->inputs);
+  ASSERT_FALSE(status) << what;
+  EXPECT_EQ(status.error().code, ErrorCode::Misuse) << what;
+}
+
+TEST(Inputs, RefusesTensorsThatDoNotFitTogether) {
+  expect_misuse("dimensions", [](AttentionInputs& in) { in.query = in.query.select(0, 0); });
+  expect_misuse("batch", [](AttentionInputs& in) { in.key = in.key.narrow(0, 0, 1); });
+  expect_misuse("lengths differ", [](AttentionInputs& in) { in.value = in.value.narrow(1, 0, 5); });
+  expect_misuse("head size", [](AttentionInputs& in) { in.key = in.key.narrow(3, 0, 5); });
+  expect_misuse("heads", [](AttentionInputs& in) { in.query = in.query.narrow(2, 0, 3); });
+  expect_misuse("key heads", [](AttentionInputs& in) { in.value = in.value.narrow(2, 0, 1); });
+  expect_misuse("dtype", [](AttentionInputs& in) { in.key = in.key.to(at::kHalf); });
+  expect_misuse("integers", [](AttentionInputs& in) {
+    in.query = in.key = in.value = at::ones({1, 1, 1, 1}, at::kLong);
+  });
+  expect_misuse("scale", [](AttentionInputs& in) { in.scale = std::nan(""); });
+}
+
+TEST(Inputs, RefusesMasksThatDoNotFit) {
+  const std::vector<int64_t> few = {3}, negative = {3, -1}, large = {3, 12};
+  expect_misuse("few lengths", [&](AttentionInputs& in) { in.mask = KeyLengths{few}; });
+  expect_misuse("negative length", [&](AttentionInputs& in) { in.mask = KeyLengths{negative}; });
+  expect_misuse("large length", [&](AttentionInputs& in) { in.mask = KeyLengths{large}; });
+  expect_misuse("shape", [](AttentionInputs& in) { in.mask = BoolMask{at::ones({9, 11}, at::kBool)}; });
+  expect_misuse("bool dtype", [](AttentionInputs& in) { in.mask = BoolMask{at::ones({2, 4, 9, 11})}; });
+  expect_misuse("additive dtype", [](AttentionInputs& in) {
+    in.mask = AdditiveMask{at::ones({2, 4, 9, 11}, at::kHalf)};
+  });
+}
+
+TEST(Inputs, ExpandsMasksWithoutCopiesAndRefusesOthers) {
+  const Sizes sizes = {2, 9, 11, 4, 2, 16, 16};
+  for (const auto& shape : {std::vector<int64_t>{9, 11}, {1, 11}, {4, 9, 11}, {2, 1, 1, 11}, {1, 1, 9, 1}}) {
+    const at::Tensor mask = at::ones(shape);
+    const auto full = expand_mask(mask, sizes);
+    ASSERT_TRUE(full);
+    EXPECT_EQ(full->sizes(), at::IntArrayRef({2, 4, 9, 11}));
+    EXPECT_EQ(full->const_data_ptr(), mask.const_data_ptr());
+  }
+  for (const auto& shape : {std::vector<int64_t>{9, 10}, {11}, {3, 1, 1, 11}, {1, 2, 4, 9, 11}}) {
+    EXPECT_FALSE(expand_mask(at::ones(shape), sizes));
+  }
+}
+
+}  // namespace
+}  // namespace tessera::attention
