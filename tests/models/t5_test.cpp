@@ -29,6 +29,17 @@ TEST(T5Encoder, EqualsTransformersWithAndWithoutPadding) {
   }
 }
 
+TEST(T5Encoder, AnIdOutsideTheVocabularyIsABadFile) {
+  const weights::WeightMap data = golden_tensors("t5_relu");
+  const T5Encoder encoder(data.sub("weights"), unwrap(parse_t5_config(config("t5", "relu"))));
+  try {
+    encoder.forward(at::full({1, 3}, 50, at::kLong), std::nullopt, {});
+    FAIL() << "id 50 of 50 tokens was taken";
+  } catch (const RuntimeFault& fault) {
+    EXPECT_EQ(fault.error.code, ErrorCode::BadFile);
+  }
+}
+
 TEST(T5Encoder, AnUnknownActivationIsUnsupported) {
   const auto parsed = parse_t5_config(config("t5", "gated-softmoo"));
   ASSERT_FALSE(parsed);

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/strings.h"
+#include "models/text/prompt_tokens.h"
 #include "nn/attention.h"
 
 namespace tessera::models {
@@ -92,6 +93,7 @@ ClipTextEncoder::ClipTextEncoder(const weights::WeightMap& full_map, const ClipC
 ClipOutput ClipTextEncoder::forward(const at::Tensor& ids, const nn::Scope& scope) const {
   const int64_t length = ids.size(1);
   TESSERA_CHECK(length <= config_.max_position_embeddings, "CLIP prompt of ", length, " tokens");
+  check_token_ids(ids, config_.vocab_size, "CLIP");
   const at::Device device = token_embedding_.device();
   at::Tensor x = at::embedding(token_embedding_, ids.to(device)) + position_embedding_.slice(0, 0, length);
   for (size_t i = 0; i < layers_.size(); ++i) {

@@ -25,6 +25,15 @@ PromptTokens tokenize_prompt(const text::Tokenizer& tokenizer, const std::string
   return out;
 }
 
+void check_token_ids(const at::Tensor& ids, int64_t vocab_size, const std::string& encoder) {
+  if (ids.numel() == 0) return;
+  const auto highest = ids.max().item<int64_t>();
+  if (highest < vocab_size && ids.min().item<int64_t>() >= 0) return;
+  throw RuntimeFault({ErrorCode::BadFile,
+                      strings::join(encoder, " knows ", vocab_size, " tokens, the prompt has id ", highest),
+                      "the tokenizer does not belong to this text encoder"});
+}
+
 int64_t tokenizer_max_length(const std::filesystem::path& folder, int64_t limit) {
   const std::filesystem::path file = folder / "tokenizer_config.json";
   if (!file::exists(file)) return limit;

@@ -18,6 +18,9 @@ struct PromptTokens {
 PromptTokens tokenize_prompt(const text::Tokenizer& tokenizer, const std::string& prompt, int64_t max_length,
                              const std::string& encoder);
 
+/// Errors: throws RuntimeFault{BadFile} when an id is outside the encoder's vocabulary: the tokenizer is not its own.
+void check_token_ids(const at::Tensor& ids, int64_t vocab_size, const std::string& encoder);
+
 /// model_max_length of the folder's tokenizer_config.json, at most `limit`; `limit` when the file has none.
 int64_t tokenizer_max_length(const std::filesystem::path& folder, int64_t limit);
 

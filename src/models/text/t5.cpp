@@ -1,6 +1,7 @@
 #include "models/text/t5.h"
 
 #include "base/strings.h"
+#include "models/text/prompt_tokens.h"
 #include "nn/attention.h"
 
 namespace tessera::models {
@@ -101,6 +102,7 @@ at::Tensor T5Encoder::feed_forward(const T5Layer& layer, const at::Tensor& x) co
 
 at::Tensor T5Encoder::forward(const at::Tensor& ids, const std::optional<std::vector<int64_t>>& key_lengths,
                               const nn::Scope& scope) const {
+  check_token_ids(ids, config_.vocab_size, "T5");
   const at::Tensor buckets = t5_position_buckets(ids.size(1), config_.num_buckets, config_.max_distance);
   at::Tensor x = at::embedding(embedding_, ids.to(embedding_.device()));
   at::Tensor bias;
