@@ -3,46 +3,44 @@
 
 #include "attention/selections.h"
 
+#include "attention/policy/component_map.h"
 #include "base/strings.h"
 
 namespace tessera::attention {
 namespace {
 
-Status check_key(std::string_view key) {
-  const auto dot = key.find('.');
-  const std::string_view role = dot == key.npos ? "" : key.substr(dot + 1);
-  const bool good = !key.empty() && dot != 0 && (dot == key.npos || role == "self" || role == "cross");
-  if (good) return {};
-  return fail(ErrorCode::Usage, strings::join("--component-attention-backends: '", key, "' is no component"),
-              "a key is a component (transformer, text_encoder, vae) or component.self or component.cross");
+/// The policy's form of flat keys.
+ComponentMap map_of(const ComponentChoices& choices) {
+  ComponentMap map;
+  for (const auto& [key, choice] : choices) {
+    const auto dot = key.rfind('.');
+    if (dot == key.npos) {
+      map.whole[key] = choice;
+    } else {
+      map.roles[key.substr(0, dot)][key.substr(dot + 1) == "self" ? Role::Self : Role::Cross] = choice;
+    }
+  }
+  return map;
 }
 
 }  // namespace
 
 Result<ComponentChoices> parse_component_choices(std::string_view text) {
+  auto map = parse_component_map(text);
+  if (!map) return fail(std::move(map).error().error);
   ComponentChoices choices;
-  for (const auto& part : strings::split(text, ',')) {
-    const std::string_view item = strings::trim(part);
-    const auto equals = item.find('=');
-    if (equals == item.npos) {
-      return fail(ErrorCode::Usage, strings::join("--component-attention-backends: '", item, "' is not KEY=NAME"),
-                  "for example transformer.cross=torch_sdpa,vae=cpu_flash");
-    }
-    const std::string key = strings::lower(strings::trim(item.substr(0, equals)));
-    TESSERA_TRY_OK(check_key(key));
-    TESSERA_TRY(const Choice choice, parse_choice(item.substr(equals + 1)));
-    if (!choices.emplace(key, choice).second) {
-      return fail(ErrorCode::Usage, strings::join("--component-attention-backends names '", key, "' twice"),
-                  "give each key once");
-    }
+  for (const auto& [component, choice] : map->whole) choices.emplace(component, choice);
+  for (const auto& [component, roles] : map->roles) {
+    for (const auto& [role, choice] : roles) choices.emplace(strings::join(component, ".", role_name(role)), choice);
   }
   return choices;
 }
 
 std::vector<std::string> SelectionTable::keys_for(std::string_view component, Role role) const {
   std::vector<std::string> keys;
-  for (const auto& key : {std::string(component), strings::join(component, ".", role_name(role))}) {
-    if (choices.contains(key)) keys.push_back(key);
+  for (const auto& [key, choice] : choices) {
+    const ComponentAnswer answer = choices_for(map_of({{key, choice}}), component);
+    if (answer.whole || answer.by_role.contains(role)) keys.push_back(key);
   }
   return keys;
 }
@@ -51,10 +49,10 @@ Selection SelectionTable::at(std::string_view component, Role role) const {
   const auto own = components.find(component);
   Selection selection = own != components.end() ? own->second : base;
   if (!component.starts_with("transformer")) selection.server_may_fall_back = true;
-  const auto whole = choices.find(component);
-  if (whole != choices.end()) selection.component = whole->second;
-  const auto role_choice = choices.find(strings::join(component, ".", role_name(role)));
-  if (role_choice != choices.end()) selection.component_role = role_choice->second;
+  const ComponentAnswer answer = choices_for(map_of(choices), component);
+  if (answer.whole) selection.component = answer.whole;
+  const auto for_role = answer.by_role.find(role);
+  if (for_role != answer.by_role.end()) selection.component_role = for_role->second;
   return selection;
 }
 

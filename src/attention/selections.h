@@ -16,7 +16,8 @@ namespace tessera::attention {
 /// The parsed `--component-attention-backends`: "vae" or "transformer.cross" → choice.
 using ComponentChoices = std::map<std::string, Choice, std::less<>>;
 
-/// Parses KEY=NAME,… with KEY = component or component.role (self, cross). Errors: Usage.
+/// Parses KEY=NAME,… (or a JSON object) with KEY = component or component.role (self, cross). What is said for
+/// `transformer` holds for `transformer_2` too, unless that has an entry of its own. Errors: Usage.
 Result<ComponentChoices> parse_component_choices(std::string_view text);
 
 /// Selections of all components.

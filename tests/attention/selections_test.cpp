@@ -9,7 +9,7 @@ namespace tessera::attention {
 namespace {
 
 TEST(Selections, ParsesComponentsAndRoles) {
-  const auto choices = parse_component_choices("transformer.cross=strict:cudnn, VAE = prefer:sdpa");
+  const auto choices = parse_component_choices("transformer.cross=strict:cudnn, vae = prefer:sdpa");
   ASSERT_TRUE(choices) << choices.error().line();
   EXPECT_EQ(choices->at("transformer.cross"), choose(BackendId::TorchCudnnSdpa, Demand::Strict));
   EXPECT_EQ(choices->at("vae"), choose(BackendId::TorchSdpa, Demand::Prefer));
@@ -17,8 +17,8 @@ TEST(Selections, ParsesComponentsAndRoles) {
 }
 
 TEST(Selections, RefusesMalformedMaps) {
-  for (const char* text : {"transformer", "transformer=", "=fa", "transformer.both=fa", ".cross=fa", "vae=fa,vae=sage",
-                           "vae=nonsense", "vae=fa,,"}) {
+  for (const char* text :
+       {"transformer", "transformer=", "=fa", "transformer.both=fa", ".cross=fa", "vae=nonsense", "{\"vae\": 3}"}) {
     const auto choices = parse_component_choices(text);
     ASSERT_FALSE(choices) << text;
     EXPECT_EQ(choices.error().code, ErrorCode::Usage) << text;
@@ -34,7 +34,10 @@ TEST(Selections, FillsTheLevelsOfASelection) {
   EXPECT_EQ(cross.component_role, choose(BackendId::TorchCudnnSdpa));
   EXPECT_EQ(cross.server, choose(BackendId::Fa3));
   EXPECT_FALSE(table.at("transformer", Role::Self).component_role);
-  EXPECT_FALSE(table.at("transformer_2", Role::Self).component);
+  EXPECT_EQ(table.at("transformer_2", Role::Cross).component_role, choose(BackendId::TorchCudnnSdpa));
+  EXPECT_FALSE(table.at("vae", Role::Self).component);
+  EXPECT_EQ(table.keys_for("transformer_2", Role::Self), std::vector<std::string>{"transformer"});
+  EXPECT_EQ(table.keys_for("transformer", Role::Cross), (std::vector<std::string>{"transformer", "transformer.cross"}));
 }
 
 TEST(Selections, TheGlobalFlagIsAPreferenceOutsideOfTransformers) {
