@@ -111,6 +111,16 @@ TEST(AttentionSemantics, ValuesOutOfRangeRunInFp32) {
   }
 }
 
+TEST(AttentionSemantics, TinyValuesDoNotBecomeZero) {
+  for_every_path([&](Isa isa, Tier tier, const std::string& where) {
+    AttentionCase c({.seq_q = 50, .seq_kv = 150});
+    // Denormal in float32; one channel is enough, the others are as large as ever.
+    for (int64_t j = 0; j < 150; ++j) c.set('v', 0, j, 0, 3, 1e-40F);
+    run(c, isa, tier);
+    EXPECT_NEAR(c.out(0, 4, 0, 3) / 1e-40F, 1.0F, 1e-2F) << where;
+  });
+}
+
 TEST(AttentionSemantics, DeadRowsAreZeroWithLseMinusInfinity) {
   for_every_path([&](Isa isa, Tier tier, const std::string& where) {
     AttentionCase c({.seq_q = 60, .seq_kv = 150, .mask = MaskKind::Bool});
