@@ -18,6 +18,8 @@ const std::vector<AddCommand>& command_table() {
   static const std::vector<AddCommand> table = {
       add_generate,  //
       add_compare,   //
+      add_doctor,    //
+      add_explain,   //
       add_inspect,   //
       add_tokenize,  //
   };
