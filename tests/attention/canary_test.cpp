@@ -108,6 +108,15 @@ TEST(Canary, JudgesApproximateKernelsByTheirBound) {
   EXPECT_FALSE(check_outputs(made->inputs, outputs, 0.02));
 }
 
+TEST(Canary, AcceptsDenormalsFlushedToZero) {
+  const auto made = make_problem({"dense", {1, 20, 9, 2, 2, 16, 16}});
+  made->inputs.value = made->inputs.value * 1e-39;
+  const AttentionOutputs outputs = right_answer(made->inputs, BackendId::Reference);
+  outputs.out.zero_();
+  EXPECT_TRUE(check_outputs(made->inputs, outputs, 0));
+  EXPECT_TRUE(check_outputs(made->inputs, outputs, 0.02));
+}
+
 TEST(Canary, IsOnForKernelsOfOtherProjectsByDefault) {
   EXPECT_TRUE(canary_wanted(CanaryMode::Default, BackendId::SageAttn, false));
   EXPECT_FALSE(canary_wanted(CanaryMode::Default, BackendId::SageAttn, true));
