@@ -117,7 +117,7 @@ at::Tensor KlDecoder::decode_whole(const at::Tensor& z, const nn::Scope& scope) 
 void blend_edge(const at::Tensor& neighbour, at::Tensor& tile, int64_t dim, int64_t extent) {
   extent = std::min({extent, neighbour.size(dim), tile.size(dim)});
   if (extent == 0) return;
-  std::vector<int64_t> shape(4, 1);
+  std::vector<int64_t> shape(static_cast<size_t>(tile.dim()), 1);
   shape[static_cast<size_t>(dim)] = extent;
   const at::Tensor weight = (at::arange(extent, at::kDouble) / extent).to(tile.options()).view(shape);
   at::Tensor edge = tile.slice(dim, 0, extent);

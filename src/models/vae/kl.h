@@ -47,7 +47,7 @@ class KlDecoder {
   nn::Conv2d conv_out_;
 };
 
-/// Mixes the first `extent` rows (dim 2) or columns (dim 3) of `tile` with the last ones of its neighbour, in place.
+/// Mixes the first `extent` rows or columns (along `dim`) of `tile` with the last ones of its neighbour, in place.
 void blend_edge(const at::Tensor& neighbour, at::Tensor& tile, int64_t dim, int64_t extent);
 
 }  // namespace tessera::models
