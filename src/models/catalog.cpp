@@ -3,6 +3,7 @@
 #include "base/strings.h"
 #include "models/flux/pipeline.h"
 #include "models/qwen_image/pipeline.h"
+#include "models/z_image/pipeline.h"
 
 namespace tessera::models {
 namespace {
@@ -13,6 +14,7 @@ using Open = Result<std::unique_ptr<pipeline::Pipeline>> (*)(const weights::Pipe
 constexpr std::pair<std::string_view, Open> kRows[] = {
     {"FluxPipeline", FluxPipeline::open},
     {"QwenImagePipeline", QwenImagePipeline::open},
+    {"ZImagePipeline", ZImagePipeline::open},
 };
 
 }  // namespace
