@@ -10,21 +10,22 @@
 
 namespace tessera::pipeline {
 
-Stage::Stage(const char* name, Context& context, double Timings::*seconds)
+Stage::Stage(const char* name, Context& context, double Timings::*seconds, int64_t total)
     : name_(name),
       context_(context),
       seconds_(seconds),
+      total_(total),
       load_before_(context.timings.load),
       exceptions_before_(std::uncaught_exceptions()) {
   context.check_cancelled();
-  if (context.progress != nullptr) context.progress->begin(name_, 1);
+  if (context.progress != nullptr) context.progress->begin(name_, total_);
 }
 
 Stage::~Stage() {
   const double loading = context_.timings.load - load_before_;
   context_.timings.*seconds_ += watch_.seconds() - loading;
   const bool failed = std::uncaught_exceptions() > exceptions_before_;
-  if (!failed && context_.progress != nullptr) context_.progress->advance(name_, 1);
+  if (!failed && context_.progress != nullptr) context_.progress->advance(name_, total_);
 }
 
 weights::WeightMap load_weights(const weights::PipelineFolder& folder, const std::string& component,

@@ -21,11 +21,11 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// A stage of known length 1 ("encode", "decode"): announced, timed without the loading inside it, and counted as done
+/// A stage ("encode", "decode") of `total` parts: announced, timed without the loading inside it, and counted as done
 /// when it ends well. Asks for cancelling at its beginning.
 class Stage {
  public:
-  Stage(const char* name, Context& context, double Timings::*seconds);
+  Stage(const char* name, Context& context, double Timings::*seconds, int64_t total = 1);
   ~Stage();
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
@@ -34,6 +34,7 @@ class Stage {
   const char* name_;
   Context& context_;
   double Timings::*seconds_;
+  int64_t total_;
   double load_before_;
   int exceptions_before_;
   Stopwatch watch_;

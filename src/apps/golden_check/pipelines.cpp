@@ -7,6 +7,7 @@
 #include "apps/golden_check/compare_tensors.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "media/png.h"
 #include "pipeline/request_json.h"
 #include "runtime/generator.h"
 #include "weights/checkpoint.h"
@@ -48,11 +49,22 @@ Result<Tensors> read_expected(const std::filesystem::path& file) {
   return out;
 }
 
+Result<at::Tensor> read_image(const std::filesystem::path& file) {
+  TESSERA_TRY(const media::Png png, media::read_png(file));
+  at::Tensor image = at::empty({png.image.height, png.image.width, 3}, at::kByte);
+  std::copy(png.image.rgb.begin(), png.image.rgb.end(), image.mutable_data_ptr<uint8_t>());
+  return image;
+}
+
 Result<pipeline::GenerateRequest> read_request(const std::filesystem::path& case_folder) {
   TESSERA_TRY(const Json description, json::read_file(case_folder / "case.json"));
   if (!description.contains("request")) return fail(ErrorCode::BadFile, "case.json has no request");
   pipeline::GenerateRequest request;
   TESSERA_TRY_OK(pipeline::apply_json(description.at("request"), request));
+  TESSERA_TRY(const std::string image, json::value_or<std::string>(description.at("request"), "image", ""));
+  if (!image.empty()) {
+    TESSERA_TRY(request.image, read_image(case_folder / image));
+  }
   return request;
 }
 
