@@ -2,7 +2,9 @@
 
 #include "base/strings.h"
 #include "models/flux/pipeline.h"
+#include "models/qwen_image/pipeline.h"
 #include "models/wan/pipeline.h"
+#include "models/z_image/pipeline.h"
 
 namespace tessera::models {
 namespace {
@@ -12,8 +14,10 @@ using Open = Result<std::unique_ptr<pipeline::Pipeline>> (*)(const weights::Pipe
 // A new model is one row here and a folder of its own.
 constexpr std::pair<std::string_view, Open> kRows[] = {
     {"FluxPipeline", FluxPipeline::open},
+    {"QwenImagePipeline", QwenImagePipeline::open},
     {"WanImageToVideoPipeline", WanPipeline::open},
     {"WanPipeline", WanPipeline::open},
+    {"ZImagePipeline", ZImagePipeline::open},
 };
 
 }  // namespace

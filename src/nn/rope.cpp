@@ -3,6 +3,14 @@
 #include "base/check.h"
 
 namespace tessera::nn {
+namespace {
+
+/// With an axis for the heads, and one for the batch where the table has none.
+at::Tensor over_heads(const at::Tensor& rotation) {
+  return rotation.dim() == 3 ? rotation.unsqueeze(2) : rotation.unsqueeze(0).unsqueeze(2);
+}
+
+}  // namespace
 
 at::Tensor RotaryTable::cos() const {
   return at::view_as_real(rotation).select(-1, 0).repeat_interleave(2, 1);
@@ -27,13 +35,25 @@ RotaryTable rotary_table(const at::Tensor& ids, at::IntArrayRef axes_dims, doubl
 }
 
 at::Tensor apply_rotary(at::Tensor x, const RotaryTable& table) {
-  TESSERA_CHECK(x.dim() == 4 && x.size(3) == 2 * table.rotation.size(1), "head size ", x.size(3), " and a table for ",
-                2 * table.rotation.size(1));
+  TESSERA_CHECK(x.dim() == 4 && x.size(3) == 2 * table.rotation.size(-1), "head size ", x.size(3), " and a table for ",
+                2 * table.rotation.size(-1));
   const at::ScalarType dtype = x.scalar_type();
   const at::Tensor wide = x.to(at::kFloat);
   at::Tensor pairs = at::view_as_complex(wide.view({x.size(0), x.size(1), x.size(2), x.size(3) / 2, 2}));
-  pairs.mul_(table.rotation.unsqueeze(0).unsqueeze(2));
+  pairs.mul_(over_heads(table.rotation));
   return wide.to(dtype);
+}
+
+at::Tensor apply_rotary_halves(const at::Tensor& x, const RotaryTable& table) {
+  TESSERA_CHECK(x.dim() == 4 && x.size(3) == 2 * table.rotation.size(-1), "head size ", x.size(3), " and a table for ",
+                2 * table.rotation.size(-1));
+  const at::Tensor parts = at::view_as_real(over_heads(table.rotation));
+  const at::Tensor cos = parts.select(-1, 0);
+  const at::Tensor sin = parts.select(-1, 1);
+  const std::vector<at::Tensor> halves = x.to(at::kFloat).chunk(2, -1);
+  const at::Tensor first = halves[0] * cos - halves[1] * sin;
+  const at::Tensor second = halves[1] * cos + halves[0] * sin;
+  return at::cat({first, second}, -1).to(x.scalar_type());
 }
 
 }  // namespace tessera::nn

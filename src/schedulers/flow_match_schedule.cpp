@@ -102,6 +102,10 @@ std::vector<double> default_sigmas(const FlowMatchConfig& config, int64_t count)
 
 }  // namespace
 
+std::vector<double> even_sigmas(int64_t steps) {
+  return linspace(1.0, 1.0 / static_cast<double>(steps), steps);
+}
+
 double dynamic_shift(const FlowMatchConfig& config, int64_t image_tokens) {
   const double slope = (config.max_shift - config.base_shift) /
                        static_cast<double>(config.max_image_seq_len - config.base_image_seq_len);

@@ -36,6 +36,9 @@ Result<FlowMatchConfig> parse_flow_match_config(const Json& config);
 /// (max_image_seq_len, max_shift).
 double dynamic_shift(const FlowMatchConfig& config, int64_t image_tokens);
 
+/// The sigmas that picture pipelines start from, before any shift: evenly spaced from 1 to 1 / steps.
+std::vector<double> even_sigmas(int64_t steps);
+
 struct FlowMatchSchedule {
   at::Tensor sigmas;     // [steps + 1] float32
   at::Tensor timesteps;  // [steps] float32

@@ -16,10 +16,13 @@ using AddCommand = Command (*)(CLI::App&, SharedOptions&);
 // A new subcommand is one row here.
 const std::vector<AddCommand>& command_table() {
   static const std::vector<AddCommand> table = {
-      add_generate,  //
-      add_compare,   //
-      add_inspect,   //
-      add_tokenize,  //
+      add_bench_attention,  //
+      add_generate,         //
+      add_compare,          //
+      add_doctor,           //
+      add_explain,          //
+      add_inspect,          //
+      add_tokenize,         //
   };
   return table;
 }

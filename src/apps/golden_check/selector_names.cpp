@@ -23,7 +23,7 @@ std::string upper(std::string_view text) {
 
 bool is_enum_name(std::string_view lower) {
   if (lower == "fa" || lower == "dynamic_cudnn_sdpa") return true;
-  static const std::set<std::string_view> ours = {"reference", "cpu_flash", "cpu_sage", "fa3", "fa4"};
+  static const std::set<std::string_view> ours = {"reference", "cpu_flash", "cpu_sage", "fa3", "fa4", "plugin"};
   return attention::backend_of(lower).has_value() && !ours.contains(lower);
 }
 

@@ -286,6 +286,25 @@ Decision resolve(const AttentionProblem& problem, const Selection& selection, co
   return d;
 }
 
+namespace {
+
+/// One line per distinct refusal: what is missing from a build is many rows with one text.
+std::string refusals_text(const std::vector<Refusal>& refused) {
+  std::string out;
+  for (auto it = refused.begin(); it != refused.end(); ++it) {
+    const auto same = [&](const Refusal& r) { return r.reason == it->reason && r.text == it->text; };
+    if (std::any_of(refused.begin(), it, same)) continue;
+    std::vector<std::string> names;
+    for (const Refusal& r : refused) {
+      if (same(r)) names.emplace_back(backend_name(r.backend));
+    }
+    out += strings::join("not    ", strings::list(names), " [", reason_name(it->reason), "]  ", it->text, "\n");
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string Decision::explain() const {
   std::string out = strings::join("selected ", selected, " (", origin_name(origin), strict ? ", strict" : "", ")\n");
   if (error) out += strings::join("error: ", error->line(), "\n");
@@ -294,9 +313,7 @@ std::string Decision::explain() const {
     out += strings::join(i == 0 ? "runs   " : "then   ", backend_name(c.backend), " [", quality_name(c.tier), "]");
     out += c.provenance.empty() ? "\n" : strings::join("  ", c.provenance, "\n");
   }
-  for (const Refusal& r : refused) {
-    out += strings::join("not    ", backend_name(r.backend), " [", reason_name(r.reason), "]  ", r.text, "\n");
-  }
+  out += refusals_text(refused);
   for (const std::string& text : warnings) out += strings::join("warning: ", text, "\n");
   for (const std::string& text : notes) out += strings::join("note: ", text, "\n");
   return out;

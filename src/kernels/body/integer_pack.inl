@@ -2,7 +2,7 @@
 
 /// Above this a value does not fit (infinities and NaN neither): the strip is done again in fp32.
 constexpr float kTooLarge = 1e18F;
-/// Below this a row counts as zero, since its inverse scale would overflow.
+/// Below this a query or key counts as zero, since its inverse scale would overflow; such values are computed in fp32.
 constexpr float kTooSmall = 1e-30F;
 /// Keys looked at for their mean; any vector near the mean serves, and the result does not depend on it but for
 /// rounding.
@@ -96,7 +96,9 @@ TESSERA_INLINE void quantise_channels(Work& w, int64_t key, int64_t n, int64_t a
     magnitude = max_magnitude(magnitude, x);
     store(w.columns + j * kLanes, x);
   }
-  if (any_not_below(magnitude, splat(kTooLarge))) w.block_fits = false;
+  // A channel of tiny values is not a channel of zeros: the result is made of them.
+  const F32 tiny = select_below(magnitude, splat(kTooSmall), magnitude, splat(0.0F));
+  if (any_not_below(magnitude, splat(kTooLarge)) || any_not_equal(tiny, splat(0.0F))) w.block_fits = false;
   const F32 factor = quantise_factor(magnitude, B::kValueLimit, scale);
   store(w.v_scale + at, scale);
   constexpr int64_t kTileBytes = value_tile_bytes(B::kBlock / B::kPer);

@@ -27,6 +27,7 @@ constexpr Isa kIsa = Isa::AvxVnni;
 #include "kernels/body/integer_pack.inl"
 #include "kernels/body/integer.inl"
 #include "kernels/body/run.inl"
+#include "kernels/body/peak.inl"
 
 }  // namespace
 
@@ -34,6 +35,10 @@ AttentionRun run(const AttentionArgs& args, const ParallelFor& parallel) {
   if (args.tier == Tier::Fast) return run_call<Integer<Bytes>>(args, parallel);
   if (args.tier == Tier::High) return run_call<Integer<Words>>(args, parallel);
   return run_call<Exact>(args, parallel);
+}
+
+int64_t peak_loop(PeakKind kind, int64_t steps) {
+  return run_peak_loop(kind, steps);
 }
 
 }  // namespace tessera::kernels::avx_vnni

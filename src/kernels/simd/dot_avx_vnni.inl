@@ -1,5 +1,7 @@
 // VNNI products on 256-bit registers (AVX-VNNI, the VEX encoding). As asm for the reason in dot_avx512_vnni.inl.
 
+#define TESSERA_HAS_DOT_BYTES
+
 /// acc + a.low * b.low + a.high * b.high, signed 16 bits.
 TESSERA_INLINE I32 dot_words(I32 acc, I32 a, I32 b) {
   asm("%{vex%} vpdpwssd %2, %1, %0" : "+x"(acc.v) : "x"(a.v), "x"(b.v));

@@ -17,16 +17,18 @@ at::Tensor clip_half(at::Tensor x) {
   return x.scalar_type() == at::kHalf ? x.clamp_(-kHalfMax, kHalfMax) : x;
 }
 
-FluxStream load_image_stream(const weights::WeightMap& map, const FluxConfig& c) {
-  return {nn::Linear(map.sub("norm1.linear"), c.dim(), 6 * c.dim()), FluxProjection(map.sub("attn"), c, kImageNames),
-          nn::Linear(map.sub("attn.to_out.0"), c.dim(), c.dim()),
-          nn::FeedForward(map.sub("ff"), {c.dim(), kMlpRatio * c.dim(), c.dim()}, nn::Activation::GeluTanh)};
+FluxStream load_image_stream(const weights::WeightMap& map, const FluxConfig& c, const DoubleBlockNames& names) {
+  return {nn::Linear(map.sub(names.image_modulation), c.dim(), 6 * c.dim()),
+          FluxProjection(map.sub("attn"), c, kImageNames), nn::Linear(map.sub("attn.to_out.0"), c.dim(), c.dim()),
+          nn::FeedForward(map.sub(names.image_feed_forward), {c.dim(), kMlpRatio * c.dim(), c.dim()},
+                          nn::Activation::GeluTanh)};
 }
 
-FluxStream load_text_stream(const weights::WeightMap& map, const FluxConfig& c) {
-  return {nn::Linear(map.sub("norm1_context.linear"), c.dim(), 6 * c.dim()),
+FluxStream load_text_stream(const weights::WeightMap& map, const FluxConfig& c, const DoubleBlockNames& names) {
+  return {nn::Linear(map.sub(names.text_modulation), c.dim(), 6 * c.dim()),
           FluxProjection(map.sub("attn"), c, kTextNames), nn::Linear(map.sub("attn.to_add_out"), c.dim(), c.dim()),
-          nn::FeedForward(map.sub("ff_context"), {c.dim(), kMlpRatio * c.dim(), c.dim()}, nn::Activation::GeluTanh)};
+          nn::FeedForward(map.sub(names.text_feed_forward), {c.dim(), kMlpRatio * c.dim(), c.dim()},
+                          nn::Activation::GeluTanh)};
 }
 
 /// The six vectors of a double-stream block's modulation, [B, D] each.
@@ -82,8 +84,8 @@ FluxProjection::Heads FluxProjection::operator()(const at::Tensor& x) const {
   return {norm_q(heads(q(x))), norm_k(heads(k(x))), heads(v(x))};
 }
 
-FluxDoubleBlock::FluxDoubleBlock(const weights::WeightMap& map, const FluxConfig& config)
-    : text_(load_text_stream(map, config)), image_(load_image_stream(map, config)) {}
+FluxDoubleBlock::FluxDoubleBlock(const weights::WeightMap& map, const FluxConfig& config, const DoubleBlockNames& names)
+    : text_(load_text_stream(map, config, names)), image_(load_image_stream(map, config, names)) {}
 
 void FluxDoubleBlock::forward(at::Tensor& text, at::Tensor& image, const FluxConditioning& conditioning,
                               const nn::Scope& scope) const {
@@ -96,7 +98,7 @@ void FluxDoubleBlock::forward(at::Tensor& text, at::Tensor& image, const FluxCon
   const at::Tensor attended = rotary_attention(at::cat({ht.query, hi.query}, 1), at::cat({ht.key, hi.key}, 1),
                                                at::cat({ht.value, hi.value}, 1), conditioning, scope);  // [B, T + S, D]
   const int64_t text_tokens = text.size(1);
-  image = finish_stream(image_, mi, image, attended.slice(1, text_tokens));
+  image = clip_half(finish_stream(image_, mi, image, attended.slice(1, text_tokens)));
   text = clip_half(finish_stream(text_, mt, text, attended.slice(1, 0, text_tokens)));
 }
 

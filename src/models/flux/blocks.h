@@ -52,10 +52,18 @@ struct FluxStream {
   nn::FeedForward feed_forward;
 };
 
+/// The tensor names of a double-stream block's parts outside its attention; Qwen-Image's differ from Flux's.
+struct DoubleBlockNames {
+  const char* image_modulation = "norm1.linear";
+  const char* text_modulation = "norm1_context.linear";
+  const char* image_feed_forward = "ff";
+  const char* text_feed_forward = "ff_context";
+};
+
 /// Text and image tokens with weights of their own and one attention over both.
 class FluxDoubleBlock {
  public:
-  FluxDoubleBlock(const weights::WeightMap& map, const FluxConfig& config);
+  FluxDoubleBlock(const weights::WeightMap& map, const FluxConfig& config, const DoubleBlockNames& names = {});
 
   /// Replaces text [B, T, D] and image [B, S, D] by the block's outputs.
   void forward(at::Tensor& text, at::Tensor& image, const FluxConditioning& conditioning, const nn::Scope& scope) const;

@@ -7,7 +7,7 @@
 #include "models/flux/latents.h"
 #include "models/flux/transformer.h"
 #include "models/text/prompt_tokens.h"
-#include "models/vae/kl.h"
+#include "models/vae/kl_stage.h"
 #include "pipeline/completion.h"
 #include "pipeline/denoise.h"
 #include "pipeline/frames.h"
@@ -40,14 +40,7 @@ schedulers::ScheduleRequest schedule_request(int64_t steps, const schedulers::Fl
   schedulers::ScheduleRequest out;
   out.num_steps = steps;
   out.mu = schedulers::dynamic_shift(config, image_tokens);
-  if (config.use_flow_sigmas) return out;
-  const auto n = static_cast<double>(steps);
-  std::vector<double> sigmas;
-  for (int64_t i = 0; i < steps; ++i) {  // numpy.linspace(1, 1 / n, n)
-    sigmas.push_back(i == 0 ? 1.0
-                            : (i + 1 == steps ? 1 / n : 1.0 + static_cast<double>(i) * ((1 / n - 1.0) / (n - 1))));
-  }
-  out.sigmas = std::move(sigmas);
+  if (!config.use_flow_sigmas) out.sigmas = schedulers::even_sigmas(steps);
   return out;
 }
 
@@ -233,20 +226,9 @@ at::Tensor FluxPipeline::denoise(const GenerateRequest& request, const Encoded& 
 }
 
 at::Tensor FluxPipeline::decode(const at::Tensor& latents, const GenerateRequest& request, Context& context) const {
-  const pipeline::Stage stage("decode", context, &pipeline::Timings::decode);
-  const KlConfig& vae = configs_.vae;
-  // float16 overflows in autoencoders whose config asks for more range.
-  const at::ScalarType dtype = context.dtype == at::kHalf && vae.force_upcast ? at::kFloat : context.dtype;
-  const auto decoder = pipeline::load_component<KlDecoder>(
-      folder_, "vae", vae, {.dtype = dtype, .unused = {"encoder.", "quant_conv.", "post_quant_conv."}}, context);
-  const int64_t factor = vae.spatial_factor();
+  const int64_t factor = configs_.vae.spatial_factor();
   const at::Tensor unpacked = unpack_latents(latents, *request.height / factor, *request.width / factor);
-  const at::Tensor z = (unpacked / vae.scaling_factor + vae.shift_factor).to(dtype);
-  context.record("vae/decode/in", z);
-  const at::Tensor image = decoder.decode(z, {.tiling = request.vae_tiling, .slicing = request.vae_slicing},
-                                          pipeline::scope_of(context, "vae", "vae/decoder"));
-  context.record("vae/decode/out", image);
-  return image;
+  return decode_kl_latents(folder_, configs_.vae, unpacked, request, context);
 }
 
 pipeline::Media FluxPipeline::generate(const GenerateRequest& request, Context& context) {

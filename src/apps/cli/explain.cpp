@@ -1,0 +1,190 @@
+// `tessera explain`: which attention backend each call gets on a device, and why each other one was refused.
+#include "apps/cli/explain.h"
+
+#include <iostream>
+#include <memory>
+
+#include "apps/cli/commands.h"
+#include "apps/cli/machine.h"
+#include "attention/policy/decision_json.h"
+#include "attention/policy/named_shapes.h"
+#include "base/strings.h"
+#include "platform/profile_json.h"
+#include "platform/simulate.h"
+
+namespace tessera::cli {
+namespace {
+
+using attention::AttentionProblem;
+
+struct Options {
+  std::string shapes;
+  std::string simulate;
+  std::string quant;
+  std::string model_supports;
+  std::string component = "transformer";
+  std::string causal;
+  Json problem = Json::object();  ///< the problem flags that were given, as a batch row's "problem"
+  bool batch = false;
+};
+
+struct NumberFlag {
+  const char* flag;
+  const char* field;
+  const char* help;
+};
+
+constexpr NumberFlag kNumbers[] = {
+    {"--seq-q", "seq_q", "query tokens"},
+    {"--seq-kv", "seq_kv", "key tokens; as many as queries when absent"},
+    {"--heads", "heads_q", "query heads"},
+    {"--kv-heads", "heads_kv", "key heads; as many as query heads when absent"},
+    {"--head-dim", "head_dim", "size of a head"},
+    {"--value-dim", "value_dim", "size of a value; the head's when absent"},
+    {"--batch-size", "batch", "batch rows"},
+};
+
+void add_problem_flags(CLI::App& app, const std::shared_ptr<Options>& o) {
+  for (const NumberFlag& row : kNumbers) {
+    const std::string field = row.field;
+    app.add_option_function<int64_t>(
+        row.flag, [o, field](int64_t value) { o->problem[field] = value; }, row.help);
+  }
+  const auto text = [&](const char* flag, const char* field, const char* help) {
+    app.add_option_function<std::string>(
+        flag, [o, field](const std::string& v) { o->problem[field] = v; }, help);
+  };
+  text("--mask", "mask", "none, key_lengths, bool or additive");
+  text("--role", "role", "self or cross");
+  text("--layout", "layout", "token_major, head_major, strided or last_strided");
+  app.add_option_function<std::vector<int64_t>>(
+         "--key-lengths", [o](const std::vector<int64_t>& v) { o->problem["key_lengths"] = v; },
+         "keys that take part, one number per batch row, between commas")
+      ->delimiter(',');
+  app.add_option_function<double>(
+      "--scale", [o](double v) { o->problem["scale"] = v; }, "1/sqrt(D) when absent");
+  app.add_flag("--causal{top_left}", o->causal, "top_left (the flag alone) or --causal=bottom_right");
+  app.add_flag_function(
+      "--needs-lse", [o](int64_t n) { o->problem["needs_lse"] = n > 0; }, "ask for the log-sum-exp");
+}
+
+Result<std::vector<ExplainSite>> sites_of(const Options& o, const SharedOptions& shared,
+                                          const platform::DeviceProfile& device) {
+  const std::string dtype = shared.dtype == "auto" ? (device.is_cuda() ? "bf16" : "fp32") : shared.dtype;
+  const auto parsed = parse_dtype(dtype);
+  if (!parsed)
+    return fail(ErrorCode::Usage, strings::join("--dtype ", dtype, " is not known"), "use bf16, fp16 or fp32");
+  std::vector<ExplainSite> sites;
+  if (!o.shapes.empty()) {
+    TESSERA_TRY(const auto shapes, attention::named_shape_list(o.shapes));
+    for (const auto& shape : shapes) sites.push_back({std::string(shape.name), o.component, shape.problem(*parsed), 0});
+  }
+  if (!o.problem.empty() || !o.causal.empty() || sites.empty()) {
+    Json fields = o.problem;
+    if (!o.causal.empty()) fields["causal"] = o.causal;
+    fields["dtype"] = dtype;
+    TESSERA_TRY(const AttentionProblem problem, attention::problem_from_json(fields));
+    sites.push_back({"problem", o.component, problem, 0});
+  }
+  return sites;
+}
+
+Result<ExplainContext> context_of(const Options& o, const SharedOptions& shared) {
+  ExplainContext c;
+  c.json = shared.json;
+  TESSERA_TRY(auto device, device_profile(shared.device));
+  TESSERA_TRY(c.device, platform::simulate(std::move(device), o.simulate));
+  if (!shared.attention_backend.empty()) {
+    TESSERA_TRY(c.selection.server, attention::parse_choice(shared.attention_backend));
+  }
+  auto components = attention::parse_component_map(shared.component_attention_backends);
+  if (!components) return fail(components.error().error);
+  c.components = std::move(*components);
+  c.selection.quant = o.quant;
+  c.selection.quality = attention::parse_quality(shared.quality).value_or(attention::Quality::Exact);
+  for (const std::string& name : strings::split(o.model_supports, ',')) {
+    TESSERA_TRY(const auto choice, attention::parse_choice(name));
+    c.selection.model_supports.push_back(choice);
+  }
+  return c;
+}
+
+attention::Selection selection_for(const ExplainSite& site, const ExplainContext& context) {
+  attention::Selection s = context.selection;
+  const auto own = attention::choices_for(context.components, site.component);
+  s.component = own.whole;
+  const auto role = own.by_role.find(site.problem.role);
+  if (role != own.by_role.end()) s.component_role = role->second;
+  // The global flag binds transformers; text encoders and VAE take it as a preference.
+  s.server_may_fall_back = !site.component.starts_with("transformer");
+  return s;
+}
+
+void print_site(const ExplainSite& site, const attention::Decision& decision, const ExplainContext& context) {
+  std::cout << site.name << "  " << describe(site.problem);
+  if (site.calls_per_step > 0) std::cout << "  x" << site.calls_per_step << " per step";
+  std::cout << "\n";
+  std::string text = decision.explain();
+  text = "  " + text.substr(0, text.size() - 1);
+  for (const char c : text) std::cout << c << (c == '\n' ? "  " : "");
+  std::cout << "\n";
+  for (const ExplainExtra& extra : context.extras) {
+    if (const auto more = extra(site.problem, context.device))
+      std::cout << "  " << more->first << " " << more->second << "\n";
+  }
+}
+
+OrderedJson site_json(const ExplainSite& site, const attention::Decision& decision, const ExplainContext& context) {
+  OrderedJson out = {{"name", site.name}, {"component", site.component}};
+  if (site.calls_per_step > 0) out["calls_per_step"] = site.calls_per_step;
+  out["problem"] = attention::problem_to_json(site.problem);
+  out.update(attention::decision_to_json(decision));
+  for (const ExplainExtra& extra : context.extras) {
+    if (auto more = extra(site.problem, context.device)) out[more->first] = std::move(more->second);
+  }
+  return out;
+}
+
+Status run(const Options& o, const SharedOptions& shared) {
+  if (o.batch) return explain_batch(shared.device, o.simulate, {});
+  TESSERA_TRY(const auto context, context_of(o, shared));
+  TESSERA_TRY(const auto sites, sites_of(o, shared, context.device));
+  explain_sites(sites, context);
+  return {};
+}
+
+}  // namespace
+
+void explain_sites(const std::vector<ExplainSite>& sites, const ExplainContext& context) {
+  OrderedJson rows = OrderedJson::array();
+  if (!context.json) std::cout << "device " << context.device.name << "\n";
+  for (const ExplainSite& site : sites) {
+    const auto decision = attention::resolve(site.problem, selection_for(site, context), context.device);
+    if (context.json) {
+      rows.push_back(site_json(site, decision, context));
+    } else {
+      print_site(site, decision, context);
+    }
+  }
+  if (context.json) {
+    std::cout << OrderedJson{{"device", platform::to_json(context.device)}, {"sites", rows}}.dump(1) << "\n";
+  }
+}
+
+Command add_explain(CLI::App& app, SharedOptions& shared) {
+  CLI::App* command = app.add_subcommand("explain", "say which attention backend each call gets, and why");
+  const auto o = std::make_shared<Options>();
+  add_shared_flags(*command, shared);
+  command->get_option("--device")->description("auto, cpu, cuda[:N], a preset (b200, h100, …) or a profile FILE.json");
+  command->add_option("--shape", o->shapes, "named shapes between commas, all, or production");
+  command->add_option("--simulate", o->simulate,
+                      "KEY=VALUE,… changes the device: cudnn=9.14.0, device=sm120, flash4=none");
+  command->add_option("--quant", o->quant, "quantization format of the weights, e.g. modelopt_fp4");
+  command->add_option("--model-supports", o->model_supports, "backends that the model lists, between commas");
+  command->add_option("--component", o->component, "whose overrides and strictness apply");
+  command->add_flag("--batch", o->batch, "read JSON lines on stdin, write one line each");
+  add_problem_flags(*command, o);
+  return {command, [o, &shared] { return run(*o, shared); }};
+}
+
+}  // namespace tessera::cli
