@@ -45,8 +45,8 @@ Taps taps_of(int64_t index, int64_t in, int64_t out) {
   return taps;
 }
 
-/// Resizes along dim 0 of [n, m, 3]; the result is [out, m, 3].
-at::Tensor resize_first(const at::Tensor& picture, int64_t out) {
+/// [h, w, 3] → [out, w, 3]
+at::Tensor resize_rows(const at::Tensor& picture, int64_t out) {
   if (picture.size(0) == out) return picture;
   const at::Tensor source = picture.contiguous();
   const int64_t row = source.size(1) * source.size(2);
@@ -68,11 +68,24 @@ at::Tensor resize_first(const at::Tensor& picture, int64_t out) {
   return result;
 }
 
+/// [h, w, 3] → [h, out, 3]
+at::Tensor resize_columns(const at::Tensor& picture, int64_t out) {
+  return resize_rows(picture.transpose(0, 1), out).transpose(0, 1);
+}
+
+/// The order matters to the last level, because the picture between the passes is rounded. Pillow 13 begins with the
+/// number of rows where that falls by more than twice what the number of columns does; measured on 1500 sizes.
+bool rows_first(const at::Tensor& image, int64_t height, int64_t width) {
+  const int64_t fewer_rows = image.size(0) - height;
+  const int64_t fewer_columns = std::max<int64_t>(image.size(1) - width, 0);
+  return 2 * fewer_columns < fewer_rows;
+}
+
 }  // namespace
 
 at::Tensor resize_lanczos(const at::Tensor& image, int64_t height, int64_t width) {
-  const at::Tensor narrow = resize_first(image.transpose(0, 1), width).transpose(0, 1);
-  return resize_first(narrow, height).contiguous();
+  if (rows_first(image, height, width)) return resize_columns(resize_rows(image, height), width).contiguous();
+  return resize_rows(resize_columns(image, width), height).contiguous();
 }
 
 }  // namespace tessera::pipeline
