@@ -22,14 +22,17 @@ demo-measure: all
 test: all
 	@ctest --preset release
 
-# The full torch wheel, diffusers and the peers (several GB) in .deps/python.
+# The full torch wheel, diffusers and the peers (several GB) in .deps/python, or TESSERA_PYTHON.
+PYTHON_ENV := $(or $(TESSERA_PYTHON),.deps/python/bin/python)
+
 test-python: all
 	@setup/setup_python.sh
-	@.deps/python/bin/python -m pytest -q python/tests
+	@PYTHONPATH=python $(PYTHON_ENV) -m pytest -q python/tests
 
 bench: all
 	@setup/setup_python.sh
-	@.deps/python/bin/python bench/run.py --program $(BUILD)/tessera
+	@$(BUILD)/tessera bench attention --dtype bf16 --tier all
+	@PYTHONPATH=python $(PYTHON_ENV) bench/peers.py
 
 format:
 	@git ls-files '*.h' '*.cpp' '*.cu' '*.inl' | xargs clang-format -i

@@ -25,8 +25,10 @@ MAY = {
     "pipeline": {"base", "tensor", "nn", "schedulers", "residency", "parallel", "attention", "policy", "weights"},
     "models": BELOW_MODELS,
     "runtime": BELOW_MODELS | {"models"},
+    "torch_op": {"base", "tensor", "platform", "policy", "attention"},
     "api": {"base", "tensor", "media", "pipeline", "runtime"},
-    "apps": BELOW_MODELS | {"models", "runtime", "media"},
+    "bench_support": {"base", "kernels", "tensor", "attention", "policy", "platform"},
+    "apps": BELOW_MODELS | {"models", "runtime", "media", "bench_support"},
 }
 NO_TORCH = {"base", "platform", "kernels", "policy", "text", "media"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
