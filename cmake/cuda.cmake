@@ -1,4 +1,5 @@
-# The CUDA language for our own kernels, for every architecture that the attention policy names. C++20: nvcc 13.0 ends there.
+# The CUDA language for our own kernels, for every architecture that the attention policy names. They are C++17, the last
+# standard that CMake 3.25 knows a flag of nvcc 13 for.
 if(NOT TESSERA_WITH_CUDA)
   return()
 endif()
@@ -9,8 +10,7 @@ if(NOT CMAKE_CUDA_COMPILER)
   set(CMAKE_CUDA_COMPILER ${TESSERA_NVCC})
 endif()
 set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 100-real 120-real)
-set(CMAKE_CUDA_STANDARD 20)
-set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 # One libcudart in the process: LibTorch's, which has the same SONAME.
 set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
 enable_language(CUDA)
+set(CMAKE_CUDA_STANDARD 17)

@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "attention/backends/factory.h"
-#include "attention/backends/plugin.h"
 #include "attention/guard.h"
 #include "attention/policy/catalog.h"
 #include "attention/signature.h"
@@ -233,7 +232,7 @@ std::vector<std::string> AttentionEngine::unused_choices() const {
 }
 
 std::unique_ptr<AttentionEngine> make_engine(EngineOptions options) {
-  add_plugin_libraries(options.device);
+  add_process_backends(options.device);
   BackendMap backends;
   for (const BackendId id : built_backends()) backends.emplace(id, make_backend(id));
   return std::make_unique<AttentionEngine>(std::move(options), std::move(backends));

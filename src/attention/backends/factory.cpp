@@ -9,6 +9,7 @@
 #include "attention/backends/plugin.h"
 #include "attention/backends/reference.h"
 #include "attention/backends/torch_sdpa.h"
+#include "attention/policy/catalog.h"
 
 namespace tessera::attention {
 namespace {
@@ -48,10 +49,17 @@ constexpr Row kRows[] = {
     {BackendId::Fa4, make_flash<BackendId::Fa4>, Device::Cuda},
 };
 
-/// CUDA rows need LibTorch's CUDA part in the process and a device, whatever was compiled.
+/// CUDA rows need LibTorch's CUDA part in the process and a device, whatever was compiled; the external FlashAttention
+/// generations also their library.
+bool is_there(const Row& row) {
+  if (row.device == Device::Any) return true;
+  if (!at::hasCUDA()) return false;
+  return (row.id != BackendId::Fa3 && row.id != BackendId::Fa4) || flash_operator(row.id).has_value();
+}
+
 const Row* find_row(BackendId id) {
   for (const auto& row : kRows) {
-    if (row.id == id && (row.device == Device::Any || at::hasCUDA())) return &row;
+    if (row.id == id && is_there(row)) return &row;
   }
   return nullptr;
 }
@@ -70,6 +78,21 @@ std::set<std::string> built_backend_names() {
   std::set<std::string> names;
   for (const BackendId id : built_backends()) names.emplace(backend_name(id));
   return names;
+}
+
+void add_process_backends(platform::DeviceProfile& device) {
+  if (device.simulated) return;
+  device.built = built_backend_names();
+  for (const BackendId id : built_backends()) {
+    const std::string library(info(id).library);
+    // cuDNN's version decides about known-bad rows, so its token comes from the probe alone.
+    if (!library.empty() && id != BackendId::TorchCudnnSdpa) device.libraries.emplace(library, "");
+  }
+  for (const plugin::Plugin& p : plugins_for(BackendId::SageAttn)) {
+    device.libraries["sage"] = p.version;
+    // The faulty binding of SageAttention for 9.0 is in its Python module, which a plugin does not use.
+    device.libraries.emplace("sage_sm90_fix", "");
+  }
 }
 
 std::unique_ptr<AttentionBackend> make_backend(BackendId id, kernels::Isa isa) {

@@ -3,7 +3,6 @@
 #include <array>
 
 #include "attention/backends/cuda_call.h"
-#include "attention/policy/catalog.h"
 #include "attention/report.h"
 #include "attention/signature.h"
 #include "base/json.h"
@@ -89,11 +88,6 @@ Status run_one(const plugin::Plugin& p, const AttentionInputs& in, const Attenti
               "choose another --attention-backend");
 }
 
-/// The profile's token for a row that a plugin serves.
-std::string library_of(BackendId id) {
-  return std::string(info(id).library);
-}
-
 }  // namespace
 
 Status PluginBackend::run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality) {
@@ -133,16 +127,6 @@ std::vector<plugin::Plugin> plugins_for(BackendId id) {
     if (plugin_row(p) == id) found.push_back(p);
   }
   return found;
-}
-
-void add_plugin_libraries(platform::DeviceProfile& device) {
-  if (device.simulated) return;
-  for (const plugin::Plugin& p : loaded_plugins()) {
-    const BackendId row = plugin_row(p);
-    device.libraries.emplace(library_of(row), p.version);
-    // The faulty binding of SageAttention for 9.0 is in its Python module, which a plugin does not use.
-    if (row == BackendId::SageAttn) device.libraries.emplace("sage_sm90_fix", "");
-  }
 }
 
 }  // namespace tessera::attention

@@ -6,7 +6,6 @@
 #include "attention/backend.h"
 #include "attention/plugin/loader.h"
 #include "attention/policy/backend_id.h"
-#include "platform/device_profile.h"
 
 namespace tessera::attention {
 
@@ -29,9 +28,5 @@ const std::vector<plugin::Plugin>& loaded_plugins();
 
 /// Those that serve a row.
 std::vector<plugin::Plugin> plugins_for(BackendId id);
-
-/// Adds the library tokens of loaded plugins to a real machine's profile ("sage", "flash4", "plugin", …), so that the
-/// policy takes their rows for installed. Simulated profiles stay as they are.
-void add_plugin_libraries(platform::DeviceProfile& device);
 
 }  // namespace tessera::attention

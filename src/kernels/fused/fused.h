@@ -1,5 +1,5 @@
 // Pieces around attention in one pass over memory: query/key norm with rotary embedding, and adaptive layer norm.
-// Included by .cu files, so C++20 and plain data only.
+// Included by .cu files, so C++17 and plain data only.
 #pragma once
 
 #include <cstdint>
