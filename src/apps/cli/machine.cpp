@@ -34,7 +34,7 @@ std::vector<platform::FoundLibrary> installed_libraries() {
 Result<platform::DeviceProfile> machine_profile(const std::string& name) {
   TESSERA_TRY(auto profile, platform::probe_device(name));
   for (const auto& library : installed_libraries()) profile.libraries[library.token] = library.version;
-  profile.built = attention::built_backend_names();
+  attention::add_process_backends(profile);
   return profile;
 }
 
