@@ -13,10 +13,8 @@ using Open = Result<std::unique_ptr<pipeline::Pipeline>> (*)(const weights::Pipe
 
 // A new model is one row here and a folder of its own.
 constexpr std::pair<std::string_view, Open> kRows[] = {
-    {"FluxPipeline", FluxPipeline::open},
-    {"QwenImagePipeline", QwenImagePipeline::open},
-    {"WanImageToVideoPipeline", WanPipeline::open},
-    {"WanPipeline", WanPipeline::open},
+    {"FluxPipeline", FluxPipeline::open},           {"QwenImagePipeline", QwenImagePipeline::open},
+    {"WanImageToVideoPipeline", WanPipeline::open}, {"WanPipeline", WanPipeline::open},
     {"ZImagePipeline", ZImagePipeline::open},
 };
 
