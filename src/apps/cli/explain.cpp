@@ -1,5 +1,6 @@
 // `tessera explain`: which attention backend each call gets on a device, and why each other one was refused.
 #include "apps/cli/explain.h"
+#include "apps/cli/explain_model.h"
 
 #include <iostream>
 #include <memory>
@@ -28,6 +29,7 @@ struct Options {
   Json problem = Json::object();  ///< the problem flags that were given, as a batch row's "problem"
   bool batch = false;
   bool ask_cudnn = false;
+  ModelSize model;
 };
 
 struct NumberFlag {
@@ -80,6 +82,10 @@ Result<std::vector<ExplainSite>> sites_of(const Options& o, const SharedOptions&
   if (!o.shapes.empty()) {
     TESSERA_TRY(const auto shapes, attention::named_shape_list(o.shapes));
     for (const auto& shape : shapes) sites.push_back({std::string(shape.name), o.component, shape.problem(*parsed), 0});
+  }
+  if (!o.model.model.empty()) {
+    TESSERA_TRY(auto of_model, model_sites(o.model, *parsed));
+    sites.insert(sites.end(), of_model.begin(), of_model.end());
   }
   if (!o.problem.empty() || !o.causal.empty() || sites.empty()) {
     Json fields = o.problem;
@@ -195,6 +201,11 @@ Command add_explain(CLI::App& app, SharedOptions& shared) {
   command->add_option("--component", o->component, "whose overrides and strictness apply");
   command->add_flag("--ask-cudnn", o->ask_cudnn, "add what the real cuDNN says about the device; no GPU is needed");
   command->add_flag("--batch", o->batch, "read JSON lines on stdin, write one line each");
+  command->add_option("--model", o->model.model, "every attention site of a model folder (or demo); no weights needed");
+  command->add_option("--height", o->model.height, "pixels, with --model");
+  command->add_option("--width", o->model.width, "pixels, with --model");
+  command->add_option("--num-frames", o->model.num_frames, "frames, with --model");
+  command->add_option("--max-sequence-length", o->model.max_sequence_length, "text tokens, with --model");
   add_problem_flags(*command, o);
   return {command, [o, &shared] { return run(*o, shared); }};
 }
