@@ -88,13 +88,21 @@ TEST(AttentionSemantics, NaNThatTakesPartPropagates) {
   }
 }
 
+/// Rounding errors of a logit of amplitude 60: a step is 240 / 127 (the largest of 64 normal values is about 4 of them,
+/// 7 bits and a sign), so an error of uniform rounding is 0.55, times 60, twice (q and k), over 64 products, times 1/8:
+/// a standard deviation of 46. The largest of 50 rows stays within 3.3 of them. 13 bits have steps 32 times finer.
+double lse_bound(Tier tier) {
+  if (tier == Tier::Exact) return 2e-2;
+  return tier == Tier::High ? 150.0 / 32 : 150;
+}
+
 TEST(AttentionSemantics, HugeLogitsDoNotOverflow) {
   for_every_path([&](Isa isa, Tier tier, const std::string& where) {
     AttentionCase c({.seq_q = 50, .seq_kv = 150, .amplitude = 60});
     run(c, isa, tier);
     const CaseError e = measure(c, reference_attention(c.reference()));
-    // Logits reach 3e4; 8 bits hold them to about 0.3 %.
-    EXPECT_LE(e.lse_max, tier == Tier::Exact ? 2e-2 : 150) << where;
+    EXPECT_LE(e.lse_max, lse_bound(tier)) << where;
+    // With logits of 3e4 the weights pick one key; a rounded logit may pick another, and values reach 4 either way.
     EXPECT_LE(e.out_max, tier == Tier::Exact ? 1e-2 : 8) << where;
   });
 }
