@@ -49,7 +49,7 @@ TEST(CudnnSpecOfTensors, NamesTheTensorWhoseMemoryIsMisaligned) {
 
 TEST(CudnnBackend, OnTheCpuItIsUnsupportedNotAFault) {
   const AttentionInputs in = inputs();
-  const auto status = CudnnSdpaBackend().run(in, allocate_outputs(in, false), Quality::Exact);
+  const auto status = CudnnSdpaBackend(nullptr).run(in, allocate_outputs(in, false), Quality::Exact);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::Unsupported);
 }

@@ -10,10 +10,6 @@
 #include "attention/backends/masks.h"
 #include "base/strings.h"
 #include "tensor/dtypes.h"
-#ifdef TESSERA_WITH_CUDNN_GRAPH
-#include "attention/cudnn/graph.h"
-#include "attention/cudnn/plan_cache.h"
-#endif
 
 namespace tessera::attention {
 namespace {
@@ -113,88 +109,6 @@ std::optional<std::string> misaligned_memory(const AttentionInputs& in, const At
   return std::nullopt;
 }
 
-#ifdef TESSERA_WITH_CUDNN_GRAPH
-
-struct CudnnSdpaBackend::Plans {
-  cudnn::PlanCache<cudnn::Graph> cache;
-  std::mutex mutex;
-  // Lengths already on a device: a captured CUDA graph must not copy from host memory.
-  std::map<std::pair<std::vector<int64_t>, int>, at::Tensor> lengths;
-
-  at::Tensor lengths_on(const std::vector<int64_t>& values, at::Device device);
-  Status run(const AttentionInputs& in, const AttentionOutputs& outputs);
-};
-
-namespace {
-
-/// One handle per thread and device, as cuDNN asks for.
-Result<cudnn::Handle> thread_handle(const cudnn::Library& library, int device) {
-  thread_local std::map<int, cudnn::Handle> handles;
-  if (const auto it = handles.find(device); it != handles.end()) return it->second;
-  TESSERA_TRY(cudnn::Handle handle, cudnn::Handle::create(library));
-  return handles.emplace(device, std::move(handle)).first->second;
-}
-
-Result<cudnn::Graph> build_plan(const cudnn::Spec& spec, const cudnn::Handle& handle) {
-  TESSERA_TRY(cudnn::Graph graph, cudnn::Graph::for_handle(spec, handle));
-  TESSERA_TRY_OK(graph.build(0));
-  return graph;
-}
-
-}  // namespace
-
-at::Tensor CudnnSdpaBackend::Plans::lengths_on(const std::vector<int64_t>& values, at::Device device) {
-  const std::lock_guard lock(mutex);
-  const std::pair key(values, static_cast<int>(device.index()));
-  if (const auto it = lengths.find(key); it != lengths.end()) return it->second;
-  at::Tensor made = device_lengths({values}, device);
-  // Kept ones are never dropped, a captured graph may read them; beyond this many they are made anew each time.
-  constexpr size_t kMost = 1024;
-  if (lengths.size() < kMost) lengths.emplace(key, made);
-  return made;
-}
-
-Status CudnnSdpaBackend::Plans::run(const AttentionInputs& in, const AttentionOutputs& outputs) {
-  TESSERA_TRY(const cudnn::Library library, cudnn::load_library());
-  const c10::DeviceGuard guard(in.query.device());
-  const int device = in.query.device().index();
-  const cudnn::Spec spec = cudnn_spec(in, outputs);
-  TESSERA_TRY(const cudnn::Handle handle, thread_handle(library, device));
-  TESSERA_TRY(const auto graph,
-              cache.find_or_build({spec, library.version, device}, [&] { return build_plan(spec, handle); }));
-  cudnn::Pointers p{
-      .q = in.query.data_ptr(), .k = in.key.data_ptr(), .v = in.value.data_ptr(), .o = outputs.out.data_ptr()};
-  at::Tensor k_lengths, q_lengths;
-  if (outputs.lse.defined()) p.stats = outputs.lse.data_ptr();
-  if (const auto* mask = std::get_if<AdditiveMask>(&in.mask)) p.bias = mask->bias.data_ptr();
-  if (const auto* keys = std::get_if<KeyLengths>(&in.mask)) {
-    const std::vector<int64_t> queries(keys->values.size(), spec.seq_q);
-    k_lengths = lengths_on({keys->values.begin(), keys->values.end()}, in.query.device());
-    q_lengths = lengths_on(queries, in.query.device());
-    p.k_lengths = k_lengths.data_ptr(), p.q_lengths = q_lengths.data_ptr();
-  }
-  TESSERA_TRY(const int64_t bytes, graph->workspace_bytes());
-  const at::Tensor workspace = workspace_like(in.query, bytes);
-  TESSERA_TRY_OK(handle.set_stream(current_stream(in.query)));
-  return graph->execute(handle, p, workspace.data_ptr());
-}
-
-CudnnSdpaBackend::CudnnSdpaBackend() : plans_(std::make_unique<Plans>()) {}
-
-#else
-
-struct CudnnSdpaBackend::Plans {
-  Status run(const AttentionInputs&, const AttentionOutputs&) {
-    return fail(ErrorCode::Unavailable, "this build has no cuDNN graphs");
-  }
-};
-
-CudnnSdpaBackend::CudnnSdpaBackend() : plans_(std::make_unique<Plans>()) {}
-
-#endif
-
-CudnnSdpaBackend::~CudnnSdpaBackend() = default;
-
 Status CudnnSdpaBackend::run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality) {
   if (!inputs.query.is_cuda()) {
     return fail(ErrorCode::Unsupported, strings::join("cuDNN runs on CUDA devices, not ", inputs.query.device().str()));
@@ -204,8 +118,9 @@ Status CudnnSdpaBackend::run(const AttentionInputs& inputs, const AttentionOutpu
   constexpr int64_t kNewest = 99999;
   if (auto text = cudnn::refusal(cudnn_spec(p.in, outputs), kNewest)) return fail(ErrorCode::Unsupported, *text);
   if (auto text = misaligned_memory(p.in, outputs)) return fail(ErrorCode::Unsupported, *text);
-  Status status = plans_->run(p.in, outputs);
-  if (!status && status.error().code == ErrorCode::Unavailable) status = run_through_torch(p.in, outputs);
+  Status status = graphs_ == nullptr ? run_through_torch(p.in, outputs) : graphs_->run(p.in, outputs);
+  const bool absent = graphs_ != nullptr && !status && status.error().code == ErrorCode::Unavailable;
+  if (absent) status = run_through_torch(p.in, outputs);  // built for, but this process has no cuDNN that serves
   if (status) clear_rows(p, outputs);
   return status;
 }

@@ -14,17 +14,26 @@ cudnn::Spec cudnn_spec(const AttentionInputs& inputs, const AttentionOutputs& ou
 /// Why the memory itself is not for cuDNN; nothing when it is.
 std::optional<std::string> misaligned_memory(const AttentionInputs& inputs, const AttentionOutputs& outputs);
 
-/// Plans are kept by exact spec, cuDNN version and device, handles by thread and device; the work is queued on
-/// LibTorch's current stream. The first call of a spec compiles its plan, so make it before a CUDA graph capture.
+/// One way to cuDNN. Inputs are prepared and guarded by the backend: no bool mask, rows of 16 bytes, no empty side.
+/// Errors: Unavailable when this process has no cuDNN for it, else as AttentionBackend.
+class CudnnRoute {
+ public:
+  virtual ~CudnnRoute() = default;
+  virtual Status run(const AttentionInputs& inputs, const AttentionOutputs& outputs) = 0;
+};
+
+/// Our own graphs. Plans are kept by exact spec, cuDNN version and device, handles by thread and device. The first call
+/// of a spec compiles its plan, so make it before a CUDA graph capture. Compiled only with cuDNN's headers.
+std::unique_ptr<CudnnRoute> make_cudnn_graph_route();
+
+/// By `graphs` where there are any, else by LibTorch's wrapper.
 class CudnnSdpaBackend : public AttentionBackend {
  public:
-  CudnnSdpaBackend();
-  ~CudnnSdpaBackend() override;
+  explicit CudnnSdpaBackend(std::unique_ptr<CudnnRoute> graphs) : graphs_(std::move(graphs)) {}
   Status run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality tier) override;
 
  private:
-  struct Plans;
-  std::unique_ptr<Plans> plans_;  // empty where the graphs were not built
+  std::unique_ptr<CudnnRoute> graphs_;  // nullptr where the graphs were not built
 };
 
 }  // namespace tessera::attention

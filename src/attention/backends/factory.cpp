@@ -1,4 +1,4 @@
-// One row per backend. Optional libraries are looked for at run time, so there is no #if here.
+// One row per backend. Libraries are looked for at run time; only cuDNN's graphs depend on headers at build time.
 #include "attention/backends/factory.h"
 
 #include <ATen/Context.h>
@@ -32,6 +32,14 @@ std::unique_ptr<AttentionBackend> make_kernel(kernels::Isa isa) {
   return std::make_unique<CpuKernelBackend>(std::string(backend_name(id)), isa);
 }
 
+std::unique_ptr<AttentionBackend> make_cudnn(kernels::Isa) {
+#ifdef TESSERA_WITH_CUDNN_GRAPH
+  return std::make_unique<CudnnSdpaBackend>(make_cudnn_graph_route());
+#else
+  return std::make_unique<CudnnSdpaBackend>(nullptr);
+#endif
+}
+
 template <BackendId id>
 std::unique_ptr<AttentionBackend> make_flash(kernels::Isa) {
   return std::make_unique<FlashOperatorBackend>(id);
@@ -43,7 +51,7 @@ constexpr Row kRows[] = {
     {BackendId::CpuFlash, make_kernel<BackendId::CpuFlash>},
     {BackendId::CpuSage, make_kernel<BackendId::CpuSage>},
     {BackendId::TorchSdpa, make_plain<TorchSdpaBackend>},
-    {BackendId::TorchCudnnSdpa, make_plain<CudnnSdpaBackend>, Device::Cuda},
+    {BackendId::TorchCudnnSdpa, make_cudnn, Device::Cuda},
     {BackendId::Fa2, make_plain<Flash2Backend>, Device::Cuda},
     {BackendId::Fa3, make_flash<BackendId::Fa3>, Device::Cuda},
     {BackendId::Fa4, make_flash<BackendId::Fa4>, Device::Cuda},

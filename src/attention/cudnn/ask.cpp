@@ -5,13 +5,10 @@
 
 #include "attention/cudnn/devices.h"
 #include "base/strings.h"
-#ifdef TESSERA_WITH_CUDNN_GRAPH
-#include "attention/cudnn/graph.h"
-#endif
+#include "attention/cudnn/graph_factory.h"
+#include "attention/cudnn/library.h"
 
 namespace tessera::attention::cudnn {
-
-#ifdef TESSERA_WITH_CUDNN_GRAPH
 
 namespace {
 
@@ -39,32 +36,22 @@ std::string verdict(const std::vector<int64_t>& engines) {
 
 Result<Answer> ask(const Spec& spec, std::string_view device) {
   TESSERA_TRY(const DeviceDescription description, describe_device(device));
+  const Result<PlannedGraph> graph = plan_graph(spec, description);
+  if (!graph && graph.error().code != ErrorCode::Unsupported) return fail(graph.error());
   TESSERA_TRY(const Library library, load_library());
   Answer answer;
   answer.version = version_text(library.version);
   answer.text = opening(spec, description);
-  Result<Graph> graph = Graph::for_description(spec, description);
-  if (!graph && graph.error().code != ErrorCode::Unsupported) return fail(std::move(graph).error());
   answer.supported = graph.has_value();
   if (!graph) {
     answer.text += graph.error().what;
     return answer;
   }
-  answer.engines = graph->engines();
-  answer.plans = graph->plan_names();
+  answer.engines = graph->engines;
+  answer.plans = graph->plan_names;
   answer.text += verdict(answer.engines);
   return answer;
 }
-
-#else
-
-Result<Answer> ask(const Spec&, std::string_view device) {
-  TESSERA_TRY(const DeviceDescription description, describe_device(device));
-  return fail(ErrorCode::Unavailable, "this build was made without the headers of cuDNN and cudnn-frontend",
-              "install a CUDA toolkit with cuDNN and pip's nvidia-cudnn-frontend, then build again");
-}
-
-#endif
 
 Result<Answer> ask(const AttentionProblem& problem, std::string_view device) {
   if (problem.is_varlen()) {
