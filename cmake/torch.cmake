@@ -26,6 +26,16 @@ target_link_libraries(tessera_torch INTERFACE tessera_torch_cpu tessera_c10)
 # The wheel's own dependencies (libcudart, libcupti) are found through its RPATH at run time; the linker need not see them.
 target_link_options(tessera_torch INTERFACE -Wl,--allow-shlib-undefined -Wl,--unresolved-symbols=ignore-in-shared-libs)
 
+# at::parallel_for is a header template: without -fopenmp it silently runs everything on the calling thread. The wheel's
+# own libgomp is linked, so that the process has one pool of threads.
+target_compile_options(tessera_torch INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fopenmp>)
+if(EXISTS ${TESSERA_TORCH}/lib/libgomp.so.1)
+  target_link_libraries(tessera_torch INTERFACE ${TESSERA_TORCH}/lib/libgomp.so.1)
+else()
+  find_package(OpenMP REQUIRED COMPONENTS CXX)
+  target_link_libraries(tessera_torch INTERFACE OpenMP::OpenMP_CXX)
+endif()
+
 # Nothing refers to LibTorch's CUDA part by symbol, it registers itself: linkers would drop it.
 if(TESSERA_WITH_CUDA)
   if(NOT EXISTS ${TESSERA_TORCH}/lib/libtorch_cuda.so)
