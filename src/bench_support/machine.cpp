@@ -42,11 +42,14 @@ int64_t available_memory_bytes() {
   return kib.empty() ? INT64_MAX : std::atoll(kib.c_str()) * 1024;
 }
 
+OrderedJson machine_json(kernels::Isa isa, int threads) {
+  return {{"cpu", cpu_name()}, {"isa", isa_name(isa)}, {"threads", threads}};
+}
+
 OrderedJson machine_json(kernels::Isa isa, int threads, const Peaks& peaks) {
-  return {{"cpu", cpu_name()},
-          {"isa", isa_name(isa)},
-          {"threads", threads},
-          {"peak_gflops", {{"fp32", peaks.fp32}, {"int16", peaks.int16}, {"int8", peaks.int8}}}};
+  OrderedJson out = machine_json(isa, threads);
+  out["peak_gflops"] = {{"fp32", peaks.fp32}, {"int16", peaks.int16}, {"int8", peaks.int8}};
+  return out;
 }
 
 OrderedJson versions_json(const std::string& tessera) {

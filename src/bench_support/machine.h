@@ -27,7 +27,10 @@ std::string cpu_name();
 /// Bytes that can be taken without pushing anything out.
 int64_t available_memory_bytes();
 
-/// {"cpu", "isa", "threads", "peak_gflops": {"fp32", "int16", "int8"}}.
+/// {"cpu", "isa", "threads"}.
+OrderedJson machine_json(kernels::Isa isa, int threads);
+
+/// The same with "peak_gflops": {"fp32", "int16", "int8"}.
 OrderedJson machine_json(kernels::Isa isa, int threads, const Peaks& peaks);
 
 /// {"tessera", "torch", "compiler"}.

@@ -112,10 +112,7 @@ Status run(const Options& options, const SharedOptions& shared) {
 }  // namespace
 
 Command add_bench_attention(CLI::App& app, SharedOptions& shared) {
-  const auto found = app.get_subcommands([](const CLI::App* other) { return other->get_name() == "bench"; });
-  CLI::App* bench = found.empty() ? app.add_subcommand("bench", "measure parts of the program") : found.front();
-  bench->require_subcommand(1);
-  CLI::App* command = bench->add_subcommand("attention", "attention kernels side by side on named problems");
+  CLI::App* command = bench_group(app).add_subcommand("attention", "attention kernels side by side on named problems");
   const auto options = std::make_shared<Options>();
   command->add_option("--shapes", options->shapes, "names, separated by commas")->capture_default_str();
   command->add_option("--backends", options->backends, "cpu_flash, cpu_sage, torch_sdpa")->capture_default_str();

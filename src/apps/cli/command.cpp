@@ -12,6 +12,13 @@ std::string environment_name(const std::string& flag) {
   return name;
 }
 
+CLI::App& bench_group(CLI::App& app) {
+  const auto found = app.get_subcommands([](const CLI::App* other) { return other->get_name() == "bench"; });
+  CLI::App* bench = found.empty() ? app.add_subcommand("bench", "measure parts of the program") : found.front();
+  bench->require_subcommand(1);
+  return *bench;
+}
+
 void add_shared_flags(CLI::App& command, SharedOptions& shared) {
   command.add_flag("--json", shared.json, "print one JSON object on stdout and nothing else");
   command.add_flag("--quiet", shared.quiet, "no progress and no notes");

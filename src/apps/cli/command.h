@@ -36,6 +36,9 @@ struct Command {
 /// Adds --json, --quiet, --log-level, --threads, … to a subcommand (each only once per subcommand).
 void add_shared_flags(CLI::App& command, SharedOptions& shared);
 
+/// The subcommand `bench`, under which every benchmark is one; made by the first who asks.
+CLI::App& bench_group(CLI::App& app);
+
 /// `VAR` of a flag: "--attention-backend" → "TESSERA_ATTENTION_BACKEND".
 std::string environment_name(const std::string& flag);
 

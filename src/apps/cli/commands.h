@@ -7,6 +7,7 @@ namespace tessera::cli {
 
 // One line per subcommand: declare it here, define it in its own file, add it to the table in main.cpp.
 Command add_bench_attention(CLI::App& app, SharedOptions& shared);
+Command add_bench_generate(CLI::App& app, SharedOptions& shared);
 Command add_compare(CLI::App& app, SharedOptions& shared);
 Command add_doctor(CLI::App& app, SharedOptions& shared);
 Command add_explain(CLI::App& app, SharedOptions& shared);

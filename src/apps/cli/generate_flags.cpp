@@ -37,17 +37,20 @@ void add_texts(CLI::App& c, GenerateFlags& f) {
   c.add_option("--negative-prompt", f.request.negative_prompt, "what not to show");
   c.add_option("--image", f.image, "a PNG file to start from (image to video)");
   c.add_option("--recipe", f.recipe, "repeat this picture (a PNG that tessera made)");
+  c.add_option("--seed", f.seed, "0 … 2^64-1; random when absent");
 }
 
 void add_output(CLI::App& c, GenerateFlags& f) {
   c.add_option("--out", f.out, "a .png or .mp4 file, or a folder ending in /")->required();
-  c.add_option("--seed", f.seed, "0 … 2^64-1; random when absent");
   c.add_option("--num-images", f.num_images, "pictures; picture i has seed + i")->check(CLI::Range(1, 100000));
   c.add_flag("--no-metadata", f.no_metadata, "keep the prompt and the recipe out of the file");
   c.add_option("--preview", f.preview, "save the intermediate picture every N steps")->check(CLI::NonNegativeNumber);
   c.add_option("--preview-dir", f.preview_dir, "folder of the previews");
-  c.add_flag("--vae-tiling", f.request.vae_tiling, "decode in tiles: less memory");
-  c.add_flag("--vae-slicing", f.request.vae_slicing, "decode pictures one by one");
+}
+
+void add_decoding(CLI::App& c, GenerateRequest& r) {
+  c.add_flag("--vae-tiling", r.vae_tiling, "decode in tiles: less memory");
+  c.add_flag("--vae-slicing", r.vae_slicing, "decode pictures one by one");
 }
 
 Result<bool> parse_bool(const std::string& flag, const std::string& text) {
@@ -83,10 +86,15 @@ void lay_over(const SharedOptions& shared, const CLI::App& command, runtime::Run
 
 }  // namespace
 
-void add_generate_flags(CLI::App& command, GenerateFlags& flags) {
+void add_request_flags(CLI::App& command, GenerateFlags& flags) {
   add_texts(command, flags);
   add_sizes(command, flags.request);
   add_guidance(command, flags);
+  add_decoding(command, flags.request);
+}
+
+void add_generate_flags(CLI::App& command, GenerateFlags& flags) {
+  add_request_flags(command, flags);
   add_output(command, flags);
   command
       .add_option("--attention-canary", flags.attention_canary, "off, first or always: check kernels on sampled rows")

@@ -28,7 +28,10 @@ struct GenerateFlags {
   std::string inject;
 };
 
-/// Adds the flags to the subcommand.
+/// Adds the flags that say what to make: model, texts, seed, sizes, guidance.
+void add_request_flags(CLI::App& command, GenerateFlags& flags);
+
+/// Adds all flags of `generate`.
 void add_generate_flags(CLI::App& command, GenerateFlags& flags);
 
 /// Parses 0 … 2^64-1. Errors: Usage.

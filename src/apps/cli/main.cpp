@@ -17,6 +17,7 @@ using AddCommand = Command (*)(CLI::App&, SharedOptions&);
 const std::vector<AddCommand>& command_table() {
   static const std::vector<AddCommand> table = {
       add_bench_attention,  //
+      add_bench_generate,   //
       add_generate,         //
       add_compare,          //
       add_doctor,           //
