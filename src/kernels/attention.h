@@ -86,8 +86,11 @@ struct AttentionArgs {
 /// What really ran.
 struct AttentionRun {
   Status status = Status::Ok;
-  Isa isa = Isa::Auto;       ///< named by the code that ran, not by the request
-  int64_t exact_redone = 0;  ///< tasks of tiers High and Fast that met non-finite or huge values and ran in fp32
+  Isa isa = Isa::Auto;        ///< named by the code that ran, not by the request
+  int64_t exact_redone = 0;   ///< strips of tiers High and Fast that met non-finite or huge values and ran in fp32
+  int64_t scratch_bytes = 0;  ///< memory of each thread, kept for its next call
+  int64_t key_bytes = 0;      ///< packed keys and values of the heads at work, all threads together, given back
+  int64_t inputs_copied = 0;  ///< of q, k, v: those whose elements of a row lie apart are copied first
 };
 
 /// Ok when attention_forward can run the shapes, types, strides and ISA of `args`; pointers to data are not looked at.

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "kernels/attention.h"
+#include "kernels/compact.h"
 #include "kernels/paths.h"
 
 namespace tessera::kernels {
@@ -70,7 +71,13 @@ Status supports(const AttentionArgs& a) {
 
 AttentionRun attention_forward(const AttentionArgs& args, const ParallelFor& parallel) {
   if (const Status s = supports(args); s != Status::Ok) return {s, Isa::Auto, 0};
-  return find_path(resolved_isa(args))->path(args, parallel);
+  const Path path = find_path(resolved_isa(args))->path;
+  if (args.q.stride_d == 1 && args.k.stride_d == 1 && args.v.stride_d == 1) return path(args, parallel);
+  const CompactInputs compact(args, parallel);
+  if (compact.out_of_memory) return {Status::OutOfMemory};
+  AttentionRun run = path(compact.args, parallel);
+  run.inputs_copied = compact.copied;
+  return run;
 }
 
 std::string_view tier_name(Tier tier) {

@@ -1,6 +1,7 @@
 #include "kernels/plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <memory>
 
@@ -12,35 +13,66 @@ namespace {
 constexpr int64_t kChunkBytes = 1 << 20;
 // The strips to be done again are marked in one 64-bit word.
 constexpr int64_t kMostStrips = 64;
-// Packing the keys again for one more chunk costs about as much as this many strips.
-constexpr double kChunkOverhead = 1.0;
+constexpr int kMostCopies = 64;
 
 struct Free {
   void operator()(std::byte* p) const { std::free(p); }
 };
 
+int64_t share(int64_t n, int64_t parts) {
+  return (n + parts - 1) / parts;
+}
+
 }  // namespace
 
-Plan make_plan(const AttentionArgs& args, int64_t lanes, int64_t strip_bytes, int threads) {
+Plan make_plan(const AttentionArgs& args, const PlanInput& in) {
   Plan plan;
-  plan.lanes = lanes;
-  const StripGrid grid(longest_query(args), lanes);
+  const StripGrid grid(longest_query(args), in.lanes);
   plan.strips_per_head = grid.per_group * (args.heads_q / args.heads_kv);
   const int64_t heads = args.batch * args.heads_kv;
   if (plan.strips_per_head == 0 || heads == 0) return plan;
-  const int64_t most = std::max<int64_t>(1, std::min({plan.strips_per_head, kMostStrips, kChunkBytes / strip_bytes}));
+  const int64_t most =
+      std::max<int64_t>(1, std::min({plan.strips_per_head, kMostStrips, kChunkBytes / in.strip_bytes}));
+  // One copy a thread is no more than one copy of all keys where there is a head for every thread.
+  const bool keeps = in.threads <= heads && in.threads <= kMostCopies;
   double best = 0;
-  for (int64_t n = most; n >= 1; --n) {
-    const int64_t per_head = (plan.strips_per_head + n - 1) / n;
-    const int64_t even = (plan.strips_per_head + per_head - 1) / per_head;
-    const int64_t rounds = (heads * per_head + threads - 1) / threads;
-    const double cost = static_cast<double>(rounds) * (static_cast<double>(even) + kChunkOverhead);
+  for (int64_t parts = 1; parts <= plan.strips_per_head; ++parts) {
+    const int64_t strips = share(plan.strips_per_head, parts);
+    const int64_t chunks = share(strips, most);
+    const int64_t rounds = share(heads * parts, in.threads);
+    const double cost = static_cast<double>(rounds) *
+                        (static_cast<double>(strips) + in.pack_cost * static_cast<double>(keeps ? 1 : chunks));
     if (best != 0 && cost >= best) continue;
-    best = cost, plan.strips_per_task = even, plan.tasks_per_head = per_head;
-    if (threads <= 1) break;
+    best = cost, plan.strips_per_task = strips, plan.strips_per_chunk = share(strips, chunks);
+    plan.copies = keeps && chunks > 1 ? in.threads : 0;
+    if (in.threads <= 1) break;
   }
+  plan.tasks_per_head = share(plan.strips_per_head, plan.strips_per_task);
   plan.tasks = heads * plan.tasks_per_head;
+  plan.groups_per_head = share(longest_keys(args), in.group_keys);
   return plan;
+}
+
+KeyCopies::~KeyCopies() {
+  std::free(memory_);
+}
+
+void KeyCopies::make(int copies, int64_t bytes) {
+  stride_ = (bytes + 4095) / 4096 * 4096;
+  copies_ = std::min(copies, kMostCopies);
+  memory_ = static_cast<std::byte*>(std::aligned_alloc(4096, static_cast<size_t>(stride_ * copies_)));
+  if (memory_ != nullptr) free_ = copies_ == kMostCopies ? ~0ULL : (1ULL << copies_) - 1;
+}
+
+std::byte* KeyCopies::take() {
+  uint64_t seen = free_.load(std::memory_order_relaxed);
+  while (seen != 0 && !free_.compare_exchange_weak(seen, seen & (seen - 1), std::memory_order_acquire)) {
+  }
+  return seen == 0 ? nullptr : memory_ + std::countr_zero(seen) * stride_;
+}
+
+void KeyCopies::give_back(const std::byte* copy) {
+  if (copy != nullptr) free_.fetch_or(1ULL << ((copy - memory_) / stride_), std::memory_order_release);
 }
 
 std::byte* thread_scratch(int64_t bytes) {

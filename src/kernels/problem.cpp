@@ -1,5 +1,6 @@
 #include "kernels/problem.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -52,6 +53,12 @@ const std::byte* move(const void* data, int64_t elements, DType dtype) {
   return static_cast<const std::byte*>(data) + elements * size_bytes(dtype);
 }
 
+int64_t longest_of(const int64_t* cumulative, int64_t batch) {
+  int64_t longest = 0;
+  for (int64_t b = 0; b < batch; ++b) longest = std::max(longest, cumulative[b + 1] - cumulative[b]);
+  return longest;
+}
+
 }  // namespace
 
 float load_element(const std::byte* data, DType dtype, int64_t index) {
@@ -73,13 +80,11 @@ float mask_value(const HeadProblem& p, int64_t g, int64_t i, int64_t k) {
 }
 
 int64_t longest_query(const AttentionArgs& args) {
-  if (args.cu_seqlens_q == nullptr) return args.seq_q;
-  int64_t longest = 0;
-  for (int64_t b = 0; b < args.batch; ++b) {
-    const int64_t n = args.cu_seqlens_q[b + 1] - args.cu_seqlens_q[b];
-    longest = n > longest ? n : longest;
-  }
-  return longest;
+  return args.cu_seqlens_q == nullptr ? args.seq_q : longest_of(args.cu_seqlens_q, args.batch);
+}
+
+int64_t longest_keys(const AttentionArgs& args) {
+  return args.cu_seqlens_k == nullptr ? args.seq_kv : longest_of(args.cu_seqlens_k, args.batch);
 }
 
 HeadProblem head_problem(const AttentionArgs& a, int64_t b, int64_t head) {

@@ -34,8 +34,9 @@ struct HeadProblem {
 /// The problem of batch row b and key head `head` of a call that `supports` accepted.
 HeadProblem head_problem(const AttentionArgs& args, int64_t b, int64_t head);
 
-/// The longest query sequence of the call.
+/// The longest query and key sequence of the call.
 int64_t longest_query(const AttentionArgs& args);
+int64_t longest_keys(const AttentionArgs& args);
 
 /// Added to the scaled logit of (head group g, query i, key k) by the mask view: 0 or -inf for a bool mask.
 float mask_value(const HeadProblem& p, int64_t g, int64_t i, int64_t k);

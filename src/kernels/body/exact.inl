@@ -5,6 +5,10 @@ struct Exact {
   static constexpr float kStep = 1.0F;
   /// Keys of a block: weights [64, 48] stay in the first-level cache beside a value tile.
   static constexpr int64_t kBlock = 128;
+  /// Blocks folded at once: the weights replace the scores, so there is one.
+  static constexpr int kGroup = 1;
+  /// Packing a block costs about as much as folding it into this many strips.
+  static constexpr double kPackCost = 1.0;
 
   static constexpr int64_t kTileStride = value_tile_bytes(kBlock) / 4;
 
@@ -24,7 +28,7 @@ struct Exact {
   template <int NV>
   static void compute_scores(const Work& w, const Strip& s, int64_t n, F32 (&block_max)[NV]);
   template <int NV>
-  static void compute_weights(const Work& w, int64_t n, const Block<NV>& block, F32 (&sum)[NV]);
+  static void compute_weights(const Work& w, int part, int64_t n, const Block<NV>& block, F32 (&sum)[NV]);
   template <int NV>
   static void add_values(const Work& w, Strip& s, int64_t n, bool biased, bool rescaled);
 };
@@ -34,20 +38,20 @@ template <DType T>
 void Exact::pack_block(Work& w, int64_t key, int64_t n) {
   constexpr int64_t kSize = T == DType::F32 ? 4 : 2;
   const AttentionArgs& a = *w.head->args;
-  float* keys = reinterpret_cast<float*>(w.k);
-  float* values = reinterpret_cast<float*>(w.v);
+  float* keys = reinterpret_cast<float*>(w.block.k);
+  float* values = reinterpret_cast<float*>(w.block.v);
   F32 not_finite = splat(0.0F);
   for (int64_t j = 0; j < n; ++j) {
     const std::byte* k_row = w.head->k + (key + j) * a.k.stride_s * kSize;
     const std::byte* v_row = w.head->v + (key + j) * a.v.stride_s * kSize;
     for (int64_t at = 0; at < w.d; at += kLanes) {
-      const F32 x = load_row_part<T>(k_row, a.k.stride_d, at, w.d);
+      const F32 x = load_row_part<T>(k_row, at, w.d);
       if (at + kLanes <= w.d) store(keys + j * w.d + at, x);
       if (at + kLanes > w.d)
         store_first_from_f32<DType::F32>(reinterpret_cast<std::byte*>(keys + j * w.d + at), x, w.d - at);
     }
     for (int64_t at = 0; at < w.dv; at += kLanes) {
-      const F32 x = load_row_part<T>(v_row, a.v.stride_d, at, w.dv);
+      const F32 x = load_row_part<T>(v_row, at, w.dv);
       not_finite = fma(x, splat(0.0F), not_finite);  // 0, or NaN for an infinity or NaN
       alignas(64) float part[kLanes];
       store(part, x);
@@ -59,7 +63,36 @@ void Exact::pack_block(Work& w, int64_t key, int64_t n) {
   for (int64_t j = n; j < round_up(n, kTileRows); ++j) {
     __builtin_memset(keys + j * w.d, 0, static_cast<size_t>(w.d) * 4);
   }
-  w.v_finite = !any_not_equal(not_finite, splat(0.0F));
+  w.block.v_finite = !any_not_equal(not_finite, splat(0.0F));
+}
+
+/// acc += column * row: NV vectors times kTileRows numbers that lie `stride` apart.
+template <int NV>
+TESSERA_INLINE void outer_product(F32 (&acc)[kTileRows][NV], const float* vectors, const float* numbers,
+                                  int64_t stride) {
+  F32 x[NV];
+#pragma GCC unroll 3
+  for (int v = 0; v < NV; ++v) x[v] = load(vectors + v * kLanes);
+#pragma GCC unroll 8
+  for (int r = 0; r < kTileRows; ++r) {
+    const F32 b = splat(numbers[r * stride]);
+#pragma GCC unroll 3
+    for (int v = 0; v < NV; ++v) acc[r][v] = fma(b, x[v], acc[r][v]);
+  }
+}
+
+/// acc += n outer products, kUnroll of them between two tests of the loop's end.
+template <int NV>
+TESSERA_INLINE void outer_products(F32 (&acc)[kTileRows][NV], const float* vectors, const float* numbers,
+                                   int64_t stride, int64_t step, int64_t n) {
+  int64_t i = 0;
+  for (; i + kUnroll <= n; i += kUnroll) {
+#pragma GCC unroll 4
+    for (int u = 0; u < kUnroll; ++u) {
+      outer_product<NV>(acc, vectors + (i + u) * NV * kLanes, numbers + (i + u) * step, stride);
+    }
+  }
+  for (; i < n && kUnroll > 1; ++i) outer_product<NV>(acc, vectors + i * NV * kLanes, numbers + i * step, stride);
 }
 
 /// Scores of kTileRows keys; `rows` of them are real and count for the maximum.
@@ -71,17 +104,7 @@ TESSERA_INLINE void score_tile(const float* k, const float* q, int64_t d, int64_
 #pragma GCC unroll 3
     for (int v = 0; v < NV; ++v) acc[r][v] = splat(0.0F);
   }
-  for (int64_t i = 0; i < d; ++i) {
-    F32 x[NV];
-#pragma GCC unroll 3
-    for (int v = 0; v < NV; ++v) x[v] = load(q + (i * NV + v) * kLanes);
-#pragma GCC unroll 8
-    for (int r = 0; r < kTileRows; ++r) {
-      const F32 b = splat(k[r * d + i]);
-#pragma GCC unroll 3
-      for (int v = 0; v < NV; ++v) acc[r][v] = fma(b, x[v], acc[r][v]);
-    }
-  }
+  outer_products<NV>(acc, q, k, d, 1, d);
   // The running maximum waits in memory: in registers it would push an operand of the loop above out of them.
 #pragma GCC unroll 3
   for (int v = 0; v < NV; ++v) {
@@ -97,7 +120,7 @@ TESSERA_INLINE void score_tile(const float* k, const float* q, int64_t d, int64_
 
 template <int NV>
 void Exact::compute_scores(const Work& w, const Strip& s, int64_t n, F32 (&block_max)[NV]) {
-  const float* keys = reinterpret_cast<const float*>(w.k);
+  const float* keys = reinterpret_cast<const float*>(w.block.k);
   const float* q = reinterpret_cast<const float*>(s.q);
   for (int v = 0; v < NV; ++v) store(w.largest + v * kLanes, splat(kMinusInfinity));
   for (int64_t j = 0; j < n; j += kTileRows) {
@@ -109,7 +132,7 @@ void Exact::compute_scores(const Work& w, const Strip& s, int64_t n, F32 (&block
 
 /// scores become exp(scores - reference), in place; adds them up.
 template <int NV>
-void Exact::compute_weights(const Work& w, int64_t n, const Block<NV>& block, F32 (&sum)[NV]) {
+void Exact::compute_weights(const Work& w, int, int64_t n, const Block<NV>& block, F32 (&sum)[NV]) {
   for (int v = 0; v < NV; ++v) sum[v] = splat(0.0F);
   for (int64_t j = 0; j < n; ++j) {
 #pragma GCC unroll 3
@@ -147,17 +170,7 @@ TESSERA_INLINE void value_tile(const Work& w, const Strip& s, const float* value
 #pragma GCC unroll 3
     for (int v = 0; v < NV; ++v) acc[r][v] = splat(0.0F);
   }
-  for (int64_t j = 0; j < n; ++j) {
-    F32 x[NV];
-#pragma GCC unroll 3
-    for (int v = 0; v < NV; ++v) x[v] = load(w.scores + (j * NV + v) * kLanes);
-#pragma GCC unroll 8
-    for (int r = 0; r < kTileRows; ++r) {
-      const F32 b = splat(values[j * kTileRows + r]);
-#pragma GCC unroll 3
-      for (int v = 0; v < NV; ++v) acc[r][v] = fma(b, x[v], acc[r][v]);
-    }
-  }
+  outer_products<NV>(acc, w.scores, values, 1, kTileRows, n);
   merge_tile<NV>(w, s, out, acc, rescaled);
 }
 
@@ -181,9 +194,9 @@ void value_tile_excluding(const Work& w, const Strip& s, const float* values, in
 
 template <int NV>
 void Exact::add_values(const Work& w, Strip& s, int64_t n, bool biased, bool rescaled) {
-  const bool excluding = biased && !w.v_finite;
+  const bool excluding = biased && !w.block.v_finite;
   for (int64_t at = 0; at < w.dv; at += kTileRows) {
-    const float* values = reinterpret_cast<const float*>(w.v) + at / kTileRows * kTileStride;
+    const float* values = reinterpret_cast<const float*>(w.block.v) + at / kTileRows * kTileStride;
     float* out = s.out + at * NV * kLanes;
     if (excluding) value_tile_excluding<NV>(w, s, values, n, out, rescaled);
     if (!excluding) value_tile<NV>(w, s, values, n, out, rescaled);

@@ -26,7 +26,7 @@ void find_key_mean(const Work& w) {
   for (int64_t j = 0; j < w.head->keys; j += step) {
     const std::byte* row = w.head->k + j * a.k.stride_s * kSize;
     for (int64_t at = 0; at < w.d; at += kLanes) {
-      store(w.k_mean + at, add(load(w.k_mean + at), load_row_part<T>(row, a.k.stride_d, at, w.d)));
+      store(w.k_mean + at, add(load(w.k_mean + at), load_row_part<T>(row, at, w.d)));
     }
   }
   const F32 factor = splat(samples == 0 ? 0.0F : 1.0F / static_cast<float>(samples));
@@ -65,22 +65,22 @@ TESSERA_INLINE void quantise_key(Work& w, int64_t key, int64_t j, float limit) {
   const std::byte* row = w.head->k + key * k.stride_s * kSize;
   F32 magnitudes = splat(0.0F), scale;
   for (int64_t at = 0; at < w.d; at += kLanes) {
-    const F32 x = sub(load_row_part<T>(row, k.stride_d, at, w.d), load(w.k_mean + at));
+    const F32 x = sub(load_row_part<T>(row, at, w.d), load(w.k_mean + at));
     magnitudes = max_magnitude(magnitudes, x);
     store(w.row + at, x);
   }
   const F32 magnitude = splat(reduce_max_magnitude(magnitudes));
-  if (any_not_below(magnitude, splat(kTooLarge))) w.block_fits = false;
+  if (any_not_below(magnitude, splat(kTooLarge))) w.block.fits = false;
   const F32 factor = quantise_factor(magnitude, limit, scale);
-  store_first_from_f32<DType::F32>(reinterpret_cast<std::byte*>(w.k_scale + j), scale, 1);
+  store_first_from_f32<DType::F32>(reinterpret_cast<std::byte*>(w.block.k_scale + j), scale, 1);
   I32 sum = splat_int(0);
-  std::byte* numbers = w.k + j * round_up(w.d, kLanes) * (4 / B::kPer);
+  std::byte* numbers = w.block.k + j * round_up(w.d, kLanes) * (4 / B::kPer);
   for (int64_t at = 0; at < w.d; at += kLanes) {
     const I32 x = to_int(mul(load(w.row + at), factor));
     if constexpr (B::kZero != 0) sum = add_int(sum, x);
     B::store_narrow(numbers + at * (4 / B::kPer), x);
   }
-  if constexpr (B::kZero != 0) w.k_offset[j] = -B::kZero * reduce_add(sum);
+  if constexpr (B::kZero != 0) w.block.k_offset[j] = -B::kZero * reduce_add(sum);
 }
 
 /// Channels [at, at + kLanes) of the block's values, as [Dv / kTileRows][block / kPer][kTileRows] lanes of kPer
@@ -92,17 +92,17 @@ TESSERA_INLINE void quantise_channels(Work& w, int64_t key, int64_t n, int64_t a
   const std::byte* first = w.head->v + key * view.stride_s * kSize;
   F32 magnitude = splat(0.0F), scale;
   for (int64_t j = 0; j < n; ++j) {
-    const F32 x = load_row_part<T>(first + j * view.stride_s * kSize, view.stride_d, at, w.dv);
+    const F32 x = load_row_part<T>(first + j * view.stride_s * kSize, at, w.dv);
     magnitude = max_magnitude(magnitude, x);
     store(w.columns + j * kLanes, x);
   }
   // A channel of tiny values is not a channel of zeros: the result is made of them.
   const F32 tiny = select_below(magnitude, splat(kTooSmall), magnitude, splat(0.0F));
-  if (any_not_below(magnitude, splat(kTooLarge)) || any_not_equal(tiny, splat(0.0F))) w.block_fits = false;
+  if (any_not_below(magnitude, splat(kTooLarge)) || any_not_equal(tiny, splat(0.0F))) w.block.fits = false;
   const F32 factor = quantise_factor(magnitude, B::kValueLimit, scale);
-  store(w.v_scale + at, scale);
+  store(w.block.v_scale + at, scale);
   constexpr int64_t kTileBytes = value_tile_bytes(B::kBlock / B::kPer);
-  std::byte* to = w.v + at / kTileRows * kTileBytes;
+  std::byte* to = w.block.v + at / kTileRows * kTileBytes;
   for (int64_t j = 0; j < n; j += B::kPer, to += kTileRows * 4) {
     I32 parts[B::kPer];
 #pragma GCC unroll 4

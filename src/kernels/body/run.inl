@@ -18,80 +18,115 @@ bool finish_scores(const Work& w, const Strip& s, int64_t key, int64_t n, Block<
   return true;
 }
 
-/// Moves the strip's maximum up to the block's; w.rescale = factor of what was summed before, w.share = factor of this
-/// block's weights. True when something before has to be rescaled.
+/// Moves the strip's maximum up to the block's; alpha = factor of what was summed before, w.rescale = product of the
+/// group's alphas so far, w.share = factors of its blocks' weights. True when something before has to be rescaled.
 template <class A, int NV>
-bool move_maximum(const Work& w, Strip& s, Block<NV>& block) {
+bool move_maximum(const Work& w, Strip& s, int part, Block<NV>& block, F32 (&alpha)[NV]) {
   bool rescaled = false;
   for (int v = 0; v < NV; ++v) {
-    const F32 before = s.started ? load(s.max + v * kLanes) : splat(kMinusInfinity);
+    const F32 before = s.started || part > 0 ? load(s.max + v * kLanes) : splat(kMinusInfinity);
     const F32 now = max(block.max[v], before);
     const F32 now_or_zero = zero_where_nothing(now);
     rescaled = rescaled || any_not_equal(now, before);
     store(s.max + v * kLanes, now);
-    store(w.rescale + v * kLanes, exp2_exact(mul(sub(before, now_or_zero), splat(kLog2E))));
+    alpha[v] = exp2_exact(mul(sub(before, now_or_zero), splat(kLog2E)));
+    store(w.rescale + v * kLanes, part > 0 ? mul(load(w.rescale + v * kLanes), alpha[v]) : alpha[v]);
     block.reference[v] = now_or_zero;
     if constexpr (A::kInteger) {
+      for (int i = 0; i < part; ++i) {
+        float* earlier = w.share + i * kWidth + v * kLanes;
+        store(earlier, mul(load(earlier), alpha[v]));
+      }
       // Weights relative to the block's own maximum use all their bits; the lane's share puts them in proportion.
       block.reference[v] = zero_where_nothing(block.max[v]);
       const F32 share = exp2_exact(mul(sub(block.max[v], now_or_zero), splat(kLog2E)));
-      store(w.share + v * kLanes, mul(share, splat(A::kStep)));
+      store(w.share + part * kWidth + v * kLanes, mul(share, splat(A::kStep)));
     }
   }
   return rescaled;
 }
 
-/// Folds keys [key, key + n) of the packed block into a strip of NV vectors.
+/// Scores and weights of one block of the group; adds the weights up.
 template <class A, int NV>
-void fold_block(const Work& w, Strip& s, int64_t key, int64_t n) {
-  Block<NV> block;
-  F32 sum[NV];
+bool weigh_block(const Work& w, Strip& s, int part, int64_t key, int64_t n, Block<NV>& block) {
+  F32 sum[NV], alpha[NV];
   A::template compute_scores<NV>(w, s, n, block.max);
   if (!finish_scores<A, NV>(w, s, key, n, block)) s.redo = true;
-  const bool rescaled = move_maximum<A, NV>(w, s, block);
-  A::template compute_weights<NV>(w, n, block, sum);
+  const bool rescaled = move_maximum<A, NV>(w, s, part, block, alpha);
+  A::template compute_weights<NV>(w, part, n, block, sum);
   for (int v = 0; v < NV; ++v) {
-    if (A::kInteger) sum[v] = mul(sum[v], load(w.share + v * kLanes));
+    if (A::kInteger) sum[v] = mul(sum[v], load(w.share + part * kWidth + v * kLanes));
     float* at = s.sum + v * kLanes;
-    store(at, s.started ? fma(load(at), load(w.rescale + v * kLanes), sum[v]) : sum[v]);
+    store(at, s.started || part > 0 ? fma(load(at), alpha[v], sum[v]) : sum[v]);
   }
-  A::template add_values<NV>(w, s, n, block.biased, rescaled);
+  return rescaled;
+}
+
+/// Folds keys [key, key + keys) of the group's blocks into a strip of NV vectors.
+template <class A, int NV>
+void fold_group(Work& w, Strip& s, int64_t key, int64_t keys) {
+  Block<NV> block;
+  bool rescaled = false;
+  for (int part = 0; part * A::kBlock < keys; ++part) {
+    const int64_t rest = keys - part * A::kBlock;
+    w.block = w.group[part];
+    if (!w.block.fits) s.redo = true;
+    if (s.redo) return;
+    rescaled |= weigh_block<A, NV>(w, s, part, key + part * A::kBlock, rest < A::kBlock ? rest : A::kBlock, block);
+  }
+  A::template add_values<NV>(w, s, keys, block.biased, rescaled);
   s.started = true;
 }
 
 template <class A>
-void fold_block(const Work& w, Strip& s, int64_t key, int64_t n) {
-  if (!w.block_fits) s.redo = true;
+void fold_group(Work& w, Strip& s, int64_t key, int64_t keys) {
   if (s.redo) return;
-  if (s.vectors == 1) fold_block<A, 1>(w, s, key, n);
-  if (s.vectors == 2) fold_block<A, 2>(w, s, key, n);
-  if (s.vectors == 3) fold_block<A, 3>(w, s, key, n);
+  if (s.vectors == 1) fold_group<A, 1>(w, s, key, keys);
+  if (s.vectors == 2) fold_group<A, 2>(w, s, key, keys);
+  if (s.vectors == 3) fold_group<A, 3>(w, s, key, keys);
 }
 
-TESSERA_INLINE void lay_out_integers(Work& w, Arena& arena, int64_t block) {
+template <class A>
+TESSERA_INLINE void lay_out_integers(Work& w, Arena& arena) {
   const int64_t d_rounded = round_up(w.d, kLanes);
-  w.weights = arena.take<std::byte>(block * kWidth * 4);
-  w.k_scale = arena.take<float>(block);
-  w.k_offset = arena.take<int32_t>(block);
-  w.v_scale = arena.take<float>(w.dv_rows);
-  w.share = arena.take<float>(kWidth);
+  w.weights = arena.take<std::byte>(A::kGroup * A::kWeightBytes);
+  w.share = arena.take<float>(A::kGroup * kWidth);
   w.k_mean = arena.take<float>(d_rounded);
   w.row = arena.take<float>(d_rounded);
-  w.columns = arena.take<float>(d_rounded > block ? d_rounded * kWidth : block * kWidth);
+  w.columns = arena.take<float>(d_rounded > A::kBlock ? d_rounded * kWidth : A::kBlock * kWidth);
 }
 
-/// Lays out a task's memory; returns the bytes it takes.
+/// Lays out `count` packed blocks; returns the bytes they take.
+template <class A>
+int64_t lay_out_blocks(Work& w, std::byte* memory, int64_t count) {
+  Arena arena{memory, 0};
+  w.blocks = arena.take<Packed>(count);
+  for (int64_t i = 0; i < count; ++i) {
+    Packed b;
+    b.k = arena.take<std::byte>(A::key_bytes(w.d));
+    b.v = arena.take<std::byte>(A::value_bytes(w.dv));
+    if (A::kInteger) {
+      b.k_scale = arena.take<float>(A::kBlock);
+      b.k_offset = arena.take<int32_t>(A::kBlock);
+      b.v_scale = arena.take<float>(w.dv_rows);
+    }
+    if (memory != nullptr) w.blocks[i] = b;
+  }
+  return arena.used;
+}
+
+/// Lays out a task's memory: the blocks of one group, unless others are set, and `strips`; returns the bytes it takes.
 template <class A>
 int64_t lay_out(Work& w, std::byte* memory, int64_t strips) {
   Arena arena{memory, 0};
   w.strips = arena.take<Strip>(strips);
-  w.k = arena.take<std::byte>(A::key_bytes(w.d));
-  w.v = arena.take<std::byte>(A::value_bytes(w.dv));
+  std::byte* blocks = arena.take<std::byte>(lay_out_blocks<A>(w, nullptr, A::kGroup));
+  if (memory != nullptr) lay_out_blocks<A>(w, blocks, A::kGroup);
   w.scores = arena.take<float>(A::kBlock * kWidth);
   w.bias = arena.take<float>(A::kBlock * kWidth);
   w.rescale = arena.take<float>(kWidth);
   w.largest = arena.take<float>(kWidth);
-  if (A::kInteger) lay_out_integers(w, arena, A::kBlock);
+  if constexpr (A::kInteger) lay_out_integers<A>(w, arena);
   for (int64_t i = 0; i < strips; ++i) {
     Strip s;
     s.q = arena.take<std::byte>(A::query_bytes(w.d, kWidth));
@@ -123,33 +158,51 @@ TESSERA_INLINE int64_t place_strips(Work& w, int64_t begin, int64_t end) {
   return last_key;
 }
 
-/// Spreads the fetching of the next block over the tiles that compute the present one.
+/// Spreads the fetching of the next group's rows over the tiles that compute the present one; packed rows lie in a line
+/// and need none.
 template <class A, DType T>
 TESSERA_INLINE void set_prefetch(Work& w, int64_t key, int64_t last_key) {
   constexpr int64_t kSize = T == DType::F32 ? 4 : 2;
+  constexpr int64_t kMost = A::kGroup * A::kBlock;
   const AttentionArgs& a = *w.head->args;
   Prefetch& p = w.prefetch;
-  const int64_t rows = last_key - key < A::kBlock ? last_key - key : A::kBlock;
-  const int64_t tiles = w.strip_count * (A::kBlock / kTileRows);
+  const int64_t rows = key / A::kBlock < w.packed ? 0 : last_key - key < kMost ? last_key - key : kMost;
+  const int64_t tiles = w.strip_count * (kMost / kTileRows);
   p.k = w.head->k + key * a.k.stride_s * kSize, p.v = w.head->v + key * a.v.stride_s * kSize;
   p.k_stride = a.k.stride_s * kSize, p.v_stride = a.v.stride_s * kSize;
   p.k_bytes = w.d * kSize, p.v_bytes = w.dv * kSize;
   p.rows = rows < 0 ? 0 : rows;
-  p.rows_per_tile = (A::kBlock + tiles - 1) / tiles;
+  p.rows_per_tile = (kMost + tiles - 1) / tiles;
+}
+
+/// Sees to it that the group of blocks from `key` on is packed, and puts it at hand. A block is packed with all keys
+/// of the head, whether this chunk's queries see them or not: what its integers are must not depend on the chunk.
+template <class A, DType T>
+void pack_group(Work& w, int64_t key) {
+  const int64_t first = key / A::kBlock;
+  w.group = w.blocks + (w.keeps ? first : 0);
+  for (int part = 0; part < A::kGroup; ++part, key += A::kBlock) {
+    const int64_t rest = w.head->keys - key;
+    if (first + part < w.packed || rest <= 0) continue;
+    w.block = w.group[part];
+    A::template pack_block<T>(w, key, rest < A::kBlock ? rest : A::kBlock);
+    w.group[part] = w.block;
+    w.packed = first + part + 1;
+  }
 }
 
 template <class A, DType T>
-void run_strips(Work& w, int64_t last_key) {
-  A::template begin_head<T>(w);
+void run_chunk(Work& w, int64_t last_key) {
+  constexpr int64_t kKeys = A::kGroup * A::kBlock;
+  if (!w.keeps) w.packed = 0;
   for (int64_t i = 0; i < w.strip_count; ++i) A::template pack_strip<T>(w, w.strips[i]);
-  for (int64_t key = 0; key < last_key; key += A::kBlock) {
-    const int64_t n = last_key - key < A::kBlock ? last_key - key : A::kBlock;
-    A::template pack_block<T>(w, key, n);
-    set_prefetch<A, T>(w, key + n, last_key);
+  for (int64_t key = 0; key < last_key; key += kKeys) {
+    pack_group<A, T>(w, key);
+    set_prefetch<A, T>(w, key + kKeys, last_key);
     for (int64_t i = 0; i < w.strip_count; ++i) {
       Strip& s = w.strips[i];
-      const int64_t keys = s.key_end - key < n ? s.key_end - key : n;
-      if (keys > 0) fold_block<A>(w, s, key, keys);
+      const int64_t keys = s.key_end - key < kKeys ? s.key_end - key : kKeys;
+      if (keys > 0) fold_group<A>(w, s, key, keys);
     }
   }
   for (int64_t i = 0; i < w.strip_count; ++i) {
@@ -164,6 +217,7 @@ struct Call {
   const AttentionArgs* args = nullptr;
   Plan plan;
   int64_t scratch_bytes = 0;
+  KeyCopies copies;
   std::atomic<bool> out_of_memory = false;
   std::atomic<int64_t> exact_redone = 0;
 };
@@ -175,18 +229,42 @@ TESSERA_INLINE Work make_work(const AttentionArgs& a, const HeadProblem* head) {
   return w;
 }
 
-/// Runs the strips that met values out of range in fp32, one by one: they are rare.
+/// Runs the strips that met values out of range in fp32, one by one: they are rare. True when there were some.
 template <DType T>
-void redo_exactly(Call& call, Work& w, std::byte* memory, int64_t begin) {
+bool redo_exactly(Call& call, Work& w, std::byte* memory, int64_t begin) {
   uint64_t marked = 0;
+  bool any = false;
   for (int64_t i = 0; i < w.strip_count; ++i) marked |= static_cast<uint64_t>(w.strips[i].redo) << i;
   for (int64_t i = 0; marked != 0; ++i, marked >>= 1) {
     if ((marked & 1) == 0) continue;
     Work exact = make_work(*call.args, w.head);
     lay_out<Exact>(exact, memory, 1);
-    run_strips<Exact, T>(exact, place_strips(exact, begin + i, begin + i + 1));
+    run_chunk<Exact, T>(exact, place_strips(exact, begin + i, begin + i + 1));
     call.exact_redone.fetch_add(1, std::memory_order_relaxed);
+    any = true;
   }
+  return any;
+}
+
+/// Strips [begin, end) of one head, a chunk at a time.
+template <class A, DType T>
+void run_chunks(Call& call, Work& w, std::byte* memory, int64_t begin, int64_t end) {
+  const int64_t chunk = call.plan.strips_per_chunk;
+  std::byte* copy = call.copies.take();
+  bool fresh = true;  // scratch memory holds nothing of the head yet
+  for (int64_t at = begin; at < end; at += chunk) {
+    lay_out<A>(w, memory, chunk);
+    if (copy != nullptr) {
+      w.keeps = true;
+      if (at == begin) lay_out_blocks<A>(w, copy, call.plan.groups_per_head * A::kGroup);
+      w.blocks = reinterpret_cast<Packed*>(copy);
+    }
+    if (fresh) A::template begin_head<T>(w);
+    fresh = false;
+    run_chunk<A, T>(w, place_strips(w, at, at + chunk < end ? at + chunk : end));
+    if constexpr (A::kInteger) fresh = redo_exactly<T>(call, w, memory, at);
+  }
+  call.copies.give_back(copy);
 }
 
 template <class A, DType T>
@@ -199,9 +277,7 @@ void run_task(void* data, int64_t index) {
   std::byte* memory = thread_scratch(call.scratch_bytes);
   if (memory == nullptr) return call.out_of_memory.store(true);
   Work w = make_work(a, &head);
-  lay_out<A>(w, memory, call.plan.strips_per_task);
-  run_strips<A, T>(w, place_strips(w, begin, begin + call.plan.strips_per_task));
-  if constexpr (A::kInteger) redo_exactly<T>(call, w, memory, begin);
+  run_chunks<A, T>(call, w, memory, begin, begin + call.plan.strips_per_task);
 }
 
 template <class A>
@@ -211,13 +287,16 @@ AttentionRun run_call(const AttentionArgs& a, const ParallelFor& parallel) {
   const int64_t strip_bytes = lay_out<A>(w, nullptr, 2) - one_strip;
   Call call;
   call.args = &a;
-  call.plan = make_plan(a, kLanes, strip_bytes, parallel.threads);
-  call.scratch_bytes = lay_out<A>(w, nullptr, call.plan.strips_per_task);
+  call.plan = make_plan(a, {kLanes, A::kBlock * A::kGroup, strip_bytes, A::kPackCost, parallel.threads});
+  call.scratch_bytes = lay_out<A>(w, nullptr, call.plan.strips_per_chunk);
   const int64_t exact_strip = lay_out<Exact>(w, nullptr, 1);
   if (exact_strip > call.scratch_bytes) call.scratch_bytes = exact_strip;
+  if (call.plan.copies > 0)
+    call.copies.make(call.plan.copies, lay_out_blocks<A>(w, nullptr, call.plan.groups_per_head * A::kGroup));
   const ParallelFor::Task task = a.dtype == DType::F32   ? run_task<A, DType::F32>
                                  : a.dtype == DType::F16 ? run_task<A, DType::F16>
                                                          : run_task<A, DType::BF16>;
   parallel(call.plan.tasks, task, &call);
-  return {call.out_of_memory ? Status::OutOfMemory : Status::Ok, kIsa, call.exact_redone};
+  const Status status = call.out_of_memory ? Status::OutOfMemory : Status::Ok;
+  return {status, kIsa, call.exact_redone, call.scratch_bytes, call.copies.bytes()};
 }

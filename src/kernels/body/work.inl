@@ -46,6 +46,17 @@ TESSERA_INLINE void prefetch_some(Prefetch& p) {
   }
 }
 
+/// One packed block of keys and values; what each array holds is up to the arithmetic.
+struct Packed {
+  std::byte* k = nullptr;
+  std::byte* v = nullptr;
+  float* k_scale = nullptr;     ///< [block]
+  int32_t* k_offset = nullptr;  ///< [block] where the accumulators of unsigned products start
+  float* v_scale = nullptr;     ///< [Dv rounded up]
+  bool v_finite = true;
+  bool fits = true;  ///< false: it holds values that integers cannot hold
+};
+
 /// One task's view of its head.
 struct Work {
   const HeadProblem* head = nullptr;
@@ -54,23 +65,21 @@ struct Work {
   int64_t dv_rows = 0;  ///< dv rounded up to whole vectors, for the transposition at the end
   Strip* strips = nullptr;
   int64_t strip_count = 0;
-  std::byte* k = nullptr;        ///< packed keys of the block
-  std::byte* v = nullptr;        ///< packed values of the block
-  float* k_scale = nullptr;      ///< [block]
-  int32_t* k_offset = nullptr;   ///< [block] where the accumulators of unsigned products start
+  Packed* blocks = nullptr;      ///< all blocks of the head where `keeps` is set, else those of one group
+  bool keeps = false;            ///< packed blocks serve all chunks of the task
+  int64_t packed = 0;            ///< blocks of the head that are packed by now
+  Packed block;                  ///< the one at hand
+  Packed* group = nullptr;       ///< the blocks that are folded together
   float* k_mean = nullptr;       ///< [D]
-  float* v_scale = nullptr;      ///< [Dv rounded up]
   float* scores = nullptr;       ///< [block, W]
   float* bias = nullptr;         ///< [block, W]
-  std::byte* weights = nullptr;  ///< quantised weights [block, W]
+  std::byte* weights = nullptr;  ///< quantised weights [group][block, W]
   float* largest = nullptr;      ///< [W] maximum of the block's scores so far
   float* rescale = nullptr;      ///< [W] factor for `out` of the strip at hand
-  float* share = nullptr;        ///< [W] factor for this block's weights
+  float* share = nullptr;        ///< [group][W] factor for a block's weights
   float* row = nullptr;          ///< [D rounded up] one key in fp32
   float* columns = nullptr;      ///< [D rounded up, W] queries, or [block, kLanes] values, in fp32
   mutable Prefetch prefetch;
-  bool v_finite = true;
-  bool block_fits = true;  ///< false: the block holds values that integers cannot hold
 };
 
 /// Hands out 64-byte aligned pieces of the thread's scratch memory; without memory it only counts.

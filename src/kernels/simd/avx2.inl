@@ -5,6 +5,8 @@
 constexpr int kLanes = 8;
 /// Rows of a register tile: 4 x 3 accumulators, 3 vector operands and one broadcast fill the 16 registers.
 constexpr int kTileRows = 4;
+/// Steps of a product loop between two tests of its end: those share the ports of the products here.
+constexpr int kUnroll = 4;
 
 struct F32 {
   __m256 v;

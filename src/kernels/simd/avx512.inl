@@ -5,6 +5,8 @@
 constexpr int kLanes = 16;
 /// Rows of a register tile: 8 x 3 accumulators, 3 vector operands, the broadcast folds into the FMA.
 constexpr int kTileRows = 8;
+/// Steps of a product loop between two tests of its end: the tests run beside the products here.
+constexpr int kUnroll = 1;
 
 struct F32 {
   __m512 v;
