@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "apps/cli/commands.h"
+#include "apps/cli/config_file.h"
 #include "apps/cli/version.h"
 #include "base/check.h"
 #include "base/log.h"
@@ -74,14 +75,13 @@ int parse_and_run(CLI::App& app, const std::vector<Command>& commands, const Sha
 int main_of_program(int argc, char** argv) {
   CLI::App app("Tessera: pictures and videos from prompts, with attention that explains itself", "tessera");
   app.set_version_flag("--version", version_text());
-  app.set_config("--config", "", "a file of flags (INI/TOML); the command line and the environment win over it")
-      ->envname("TESSERA_CONFIG");
   SharedOptions shared;
   std::vector<Command> commands;
   for (const AddCommand add : command_table()) {
     commands.push_back(add(app, shared));
     read_environment(*commands.back().app);
   }
+  add_config_file(app);
   return parse_and_run(app, commands, shared, argc, argv);
 }
 
