@@ -12,7 +12,7 @@ from catalog import COLOURS, SIZE
 from data import compose, render_all
 from muon import Muon
 
-CHANNELS = (16, 16, 32, 64)
+CHANNELS = (32, 32, 64, 128)
 LATENT_CHANNELS = 16
 
 
