@@ -1,7 +1,8 @@
-"""Attention of PyTorch, OpenVINO and ONNX Runtime on the bench's named shapes: one worker process each, taking turns.
+"""Attention of PyTorch, OpenVINO, ONNX Runtime and Tessera on the bench's named shapes: one process each, taking turns.
 
 Prints one JSON object, rows as `tessera bench attention --json` has them. A library that is not installed, or refuses a
-dtype, goes to "refused". Needs: numpy, torch; optional openvino, onnx, onnxruntime.
+dtype, goes to "refused". Tessera takes part, a worker for each quality, where
+TESSERA_TORCH_LIBRARY names libtessera_torch.so. Needs: numpy, torch; optional openvino, onnx, onnxruntime.
 Use: python bench/peers.py [--shapes a,b] [--dtype fp32|bf16|fp16] [--threads N] [--rounds N]
 """
 import argparse
@@ -20,7 +21,10 @@ SHAPES = {
     "clip_77": (1, 77, 77, 12, 64, True),
     "tiny_256": (1, 256, 256, 4, 64, False),
 }
-ROUND_SECONDS = 0.05
+ROUND_SECONDS = 0.1
+WARM_SECONDS = 1.0
+# Idle threads of the library before keep spinning for a while, and what it had in the caches is gone.
+PAUSE_SECONDS = 0.1
 
 
 def make_torch(shape, dtype, threads):
@@ -31,6 +35,20 @@ def make_torch(shape, dtype, threads):
     kind = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[dtype]
     q, k, v = (torch.randn(b, h, s, d).to(kind) for s in (sq, sk, sk))
     return lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+
+def make_tessera(quality):
+    def make(shape, dtype, threads):
+        import torch
+
+        torch.ops.load_library(os.environ["TESSERA_TORCH_LIBRARY"])
+        torch.set_num_threads(threads)
+        b, sq, sk, h, d, causal = shape
+        kind = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[dtype]
+        q, k, v = (torch.randn(b, s, h, d).to(kind) for s in (sq, sk, sk))
+        return lambda: torch.ops.tessera.attention(q, k, v, None, causal, None, None, quality)
+
+    return make
 
 
 def make_openvino(shape, dtype, threads):
@@ -72,6 +90,7 @@ def make_onnxruntime(shape, dtype, threads):
 
 
 MAKERS = {"torch_sdpa": make_torch, "openvino": make_openvino, "onnxruntime": make_onnxruntime}
+OURS = {f"tessera_{quality}": make_tessera(quality) for quality in ("exact", "high", "fast")}
 
 
 def work(name, threads, pipe):
@@ -81,13 +100,19 @@ def work(name, threads, pipe):
     while (message := pipe.recv()) is not None:
         try:
             if message != "go":
-                call = MAKERS[name](*message, threads)
-                call()
-                start = time.perf_counter()
-                call()
-                calls = max(1, int(ROUND_SECONDS / max(time.perf_counter() - start, 1e-6)))
+                call = (MAKERS | OURS)[name](*message, threads)
+                begin = time.perf_counter()
+                while True:
+                    start = time.perf_counter()
+                    call()
+                    seconds = time.perf_counter() - start
+                    if start - begin > WARM_SECONDS:
+                        break
+                calls = max(1, int(ROUND_SECONDS / max(seconds, 1e-6)))
                 pipe.send(0.0)
                 continue
+            time.sleep(PAUSE_SECONDS)
+            call()
             start = time.perf_counter()
             for _ in range(calls):
                 call()
@@ -145,10 +170,12 @@ def main():
     parser.add_argument("--dtype", default="fp32", choices=["fp32", "bf16", "fp16"])
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--quality", default="exact", help="of tessera: exact, high, fast, separated by commas")
     args = parser.parse_args()
     mp.set_start_method("spawn")
     out = {"versions": versions(), "threads": args.threads, "results": [], "refused": []}
-    workers = {name: start_worker(name, args.threads) for name in MAKERS}
+    ours = [f"tessera_{q}" for q in args.quality.split(",") if q] if "TESSERA_TORCH_LIBRARY" in os.environ else []
+    workers = {name: start_worker(name, args.threads) for name in [*MAKERS, *ours]}
     for name in args.shapes.split(","):
         measure(workers, name, args.dtype, args.rounds, out)
     for pipe in workers.values():

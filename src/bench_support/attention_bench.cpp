@@ -51,6 +51,8 @@ struct Runner {
                 .transpose(1, 2);
       return {};
     }
+    out = at::empty_like(tensors->q);  // as PyTorch makes a new one for each call
+    args.out.data = out.data_ptr();
     const kernels::AttentionRun run = kernels::attention_forward(args, attention::aten_threads());
     if (run.status == kernels::Status::Ok) return {};
     return fail(ErrorCode::Unsupported, contender.backend + ": " + std::string(kernels::status_text(run.status)));

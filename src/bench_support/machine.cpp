@@ -28,8 +28,8 @@ double Peaks::of(kernels::Tier tier) const {
 
 Peaks measure_peaks(kernels::Isa isa, int threads) {
   using kernels::PeakKind;
-  return {measure_peak(isa, PeakKind::Fp32) * threads, measure_peak(isa, PeakKind::Int16) * threads,
-          measure_peak(isa, PeakKind::Int8) * threads};
+  return {measure_peak(isa, PeakKind::Fp32, threads), measure_peak(isa, PeakKind::Int16, threads),
+          measure_peak(isa, PeakKind::Int8, threads)};
 }
 
 std::string cpu_name() {

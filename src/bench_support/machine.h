@@ -18,7 +18,7 @@ struct Peaks {
   double of(kernels::Tier tier) const;
 };
 
-/// What `threads` cores can do: one core's measured peak times their number.
+/// What `threads` cores do at their best when all of them work, measured.
 Peaks measure_peaks(kernels::Isa isa, int threads);
 
 /// The processor's name as the operating system tells it.

@@ -8,9 +8,9 @@ namespace tessera::kernels {
 /// Operations that the tiers are made of; a multiply-add counts as two.
 enum class PeakKind { Fp32, Int16, Int8 };
 
-/// Best rate of one core with `isa`, in 1e9 operations a second, out of `rounds` rounds of about a millisecond. One
-/// core alone, because a round in which another process holds one of several cores says nothing. 0 for a kind that the
-/// path has no instruction for (scalar; bytes without VNNI).
-double measure_peak(Isa isa, PeakKind kind, int rounds = 30);
+/// Best rate of `threads` cores at once with `isa`, in 1e9 operations a second, out of `rounds` rounds of about five
+/// milliseconds; cores at work together may be slower than one alone. Means something on a quiet machine only. 0 for a
+/// kind that the path has no instruction for (scalar; bytes without VNNI).
+double measure_peak(Isa isa, PeakKind kind, int threads = 1, int rounds = 20);
 
 }  // namespace tessera::kernels

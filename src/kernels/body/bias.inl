@@ -64,13 +64,18 @@ TESSERA_INLINE void fill_mask(const Work& w, const Strip& s, int64_t key, int64_
   fill_mask_slowly(w, s, key, n / kLanes * kLanes, n);
 }
 
+/// The first lane whose query sees a key; kWidth where none does.
+TESSERA_INLINE float first_seeing_lane(const Work& w, const Strip& s, int64_t key) {
+  // Query first + lane sees the key when lane >= key - shift - first.
+  const int64_t lanes_before = key - w.head->causal_shift - s.first;
+  return static_cast<float>(lanes_before < kWidth ? lanes_before : kWidth);
+}
+
 /// Excludes the keys that causality hides from a lane's query.
 TESSERA_INLINE void exclude_later_keys(const Work& w, const Strip& s, int64_t key, int64_t n) {
   const int64_t width = s.vectors * kLanes;
   for (int64_t j = 0; j < n; ++j) {
-    // Query first + lane sees key + j when lane >= key + j - shift - first.
-    const int64_t lanes_before = key + j - w.head->causal_shift - s.first;
-    const F32 limit = splat(static_cast<float>(lanes_before < kWidth ? lanes_before : kWidth));
+    const F32 limit = splat(first_seeing_lane(w, s, key + j));
     for (int64_t lane = 0; lane < width; lane += kLanes) {
       float* at = w.bias + j * width + lane;
       store(at, exclude_below(add(lane_numbers(), splat(static_cast<float>(lane))), limit, load(at)));
@@ -87,6 +92,22 @@ TESSERA_INLINE void fill_bias(const Work& w, const Strip& s, int64_t key, int64_
     fill_mask(w, s, key, n);
   }
   if (w.head->args->causal != Causal::None) exclude_later_keys(w, s, key, n);
+}
+
+/// Where causality alone hides keys: scores *= unit, hidden ones become -inf whatever they are. Sets block.max.
+template <int NV>
+void apply_causality(const Work& w, const Strip& s, int64_t key, int64_t n, Block<NV>& block) {
+  for (int v = 0; v < NV; ++v) block.max[v] = splat(kMinusInfinity);
+  for (int64_t j = 0; j < n; ++j) {
+    const F32 limit = splat(first_seeing_lane(w, s, key + j));
+    for (int v = 0; v < NV; ++v) {
+      float* at = w.scores + (j * NV + v) * kLanes;
+      const F32 lanes = add(lane_numbers(), splat(static_cast<float>(v * kLanes)));
+      const F32 x = exclude_below(lanes, limit, mul(load(at), block.unit[v]));
+      store(at, x);
+      block.max[v] = max(x, block.max[v]);
+    }
+  }
 }
 
 /// scores = unit * scores + bias; excluded keys become -inf whatever their score is. Sets block.max; false when a bias

@@ -10,6 +10,10 @@ template <class A, int NV>
 bool finish_scores(const Work& w, const Strip& s, int64_t key, int64_t n, Block<NV>& block) {
   for (int v = 0; v < NV; ++v) block.unit[v] = A::kInteger ? load(s.q_scale + v * kLanes) : splat(1.0F);
   block.biased = needs_bias(w, s, key, n);
+  if (block.biased && w.head->mask == nullptr && w.block.v_finite) {
+    apply_causality<NV>(w, s, key, n, block);
+    return true;
+  }
   if (block.biased) {
     fill_bias(w, s, key, n);
     return apply_bias<NV>(w, n, block) || !A::kInteger;
