@@ -18,6 +18,8 @@ constexpr uint64_t kPrefixBytes = 8;
 constexpr uint64_t kLimitBytes = 100'000'000;  // the official library's own limit for the header
 constexpr int kLimitDepth = 127;               // as the official library's JSON reader
 
+constexpr std::array<std::string_view, 3> kFields = {"dtype", "shape", "data_offsets"};
+
 struct StoredType {
   std::string_view name;
   int bits;
@@ -75,7 +77,7 @@ class ParseGuard {
     if (event != Json::parse_event_t::key || depth > 2) return true;
     const auto& key = value.get_ref<const std::string&>();
     if (depth == 1) return top(key);
-    const bool ours = key == "dtype" || key == "shape" || key == "data_offsets";
+    const bool ours = std::ranges::find(kFields, key) != kFields.end();
     if (ours && !in_metadata_ && !fields_.insert(key).second) wrong("field ", quoted(key), " stands twice");
     return true;
   }
@@ -123,7 +125,9 @@ std::map<std::string, std::string> metadata_of(const Json& json) {
   return metadata;
 }
 
-const Json& field(const Json& tensor, const char* name) {
+/// The official reader also takes a tensor as the list of its three values.
+const Json& field(const Json& tensor, std::string_view name) {
+  if (tensor.is_array()) return tensor[static_cast<size_t>(std::ranges::find(kFields, name) - kFields.begin())];
   const auto it = tensor.find(name);
   if (it == tensor.end()) wrong("it has no ", name);
   return *it;
@@ -135,6 +139,8 @@ uint64_t unsigned_of(const Json& value, const char* what) {
 }
 
 const StoredType& type_of(const Json& value) {
+  // The official reader also takes {"F32": null}: its way to spell one of several kinds.
+  if (value.is_object() && value.size() == 1 && value.begin()->is_null()) return type_of(Json(value.begin().key()));
   if (!value.is_string()) wrong("dtype is not a string");
   const auto& name = value.get_ref<const std::string&>();
   const auto it = std::ranges::find(kTypes, name, &StoredType::name);
@@ -166,7 +172,7 @@ uint64_t needed_bytes(const StoredType& type, const std::vector<int64_t>& shape)
 
 /// Offsets are still those of the header (from the start of the data) and only checked against type and shape.
 TensorInfo tensor_of(const Json& json, uint64_t data_bytes) {
-  if (!json.is_object()) wrong("it is not an object");
+  if (!json.is_object() && !(json.is_array() && json.size() == kFields.size())) wrong("it is not an object");
   const StoredType& type = type_of(field(json, "dtype"));
   TensorInfo info{std::string(type.name), type.dtype, shape_of(field(json, "shape")), 0, 0};
   const Json& offsets = field(json, "data_offsets");
