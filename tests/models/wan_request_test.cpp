@@ -30,6 +30,19 @@ at::Tensor grey_image(int64_t height, int64_t width) {
   return at::full({height, width, 3}, 128, at::TensorOptions().dtype(at::kByte));
 }
 
+/// What a run made, and what it wrote to the error output.
+struct Made {
+  at::Tensor frames;
+  std::string said;
+};
+
+Made run(const pipeline::GenerateRequest& request) {
+  pipeline::Context context;
+  ::testing::internal::CaptureStderr();
+  const at::Tensor frames = generate(wan_model("ti2v-i2v"), request, context).frames;
+  return {frames, ::testing::internal::GetCapturedStderr()};
+}
+
 }  // namespace
 
 TEST(WanRequest, AbsentFieldsTakeTheDefaultsOfDiffusers) {
@@ -55,6 +68,20 @@ TEST(WanRequest, FramesThatAreNotFourKPlusOneAreRefusedWithTheNearestValidNumber
     request.num_frames = c.frames;
     const auto full = complete(request, "ti2v-i2v");
     ASSERT_FALSE(full) << c.frames;
+    EXPECT_EQ(full.error().code, ErrorCode::Usage);
+    EXPECT_TRUE(full.error().line().ends_with(c.nearest)) << full.error().line();
+  }
+}
+
+TEST(WanRequest, SizesThatDoNotDivideAreRefusedWithTheNearestValidOne) {
+  const struct {
+    int64_t height;
+    int64_t width;
+    const char* nearest;
+  } cases[] = {{480, 100, " 96"}, {480, 120, " 128"}, {40, 832, " 32"}, {7, 832, " 32"}};  // 16 pixels, patches of 2
+  for (const auto& c : cases) {
+    const auto full = complete({.prompt = "a fox", .height = c.height, .width = c.width}, "ti2v-i2v");
+    ASSERT_FALSE(full) << c.height << " x " << c.width;
     EXPECT_EQ(full.error().code, ErrorCode::Usage);
     EXPECT_TRUE(full.error().line().ends_with(c.nearest)) << full.error().line();
   }
@@ -103,6 +130,24 @@ TEST(WanRequest, ABoundaryWithoutASecondTransformerIsABadFile) {
   EXPECT_NE(model.error().line().find("transformer_2"), std::string::npos);
 }
 
+TEST(WanRequest, AnExpertWhoseFolderIsMissingIsOneClearError) {
+  const fs::path folder = fs::path(TESSERA_BINARY_DIR) / "test_models" / "missing_expert";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  for (const auto& entry : fs::directory_iterator(wan_model("ti2v-i2v"))) {
+    fs::create_symlink(entry.path(), folder / entry.path().filename());
+  }
+  Json index = unwrap(json::read_file(folder / "model_index.json"));
+  index["boundary_ratio"] = 0.875;
+  index["transformer_2"] = Json{"diffusers", "WanTransformer3DModel"};
+  fs::remove(folder / "model_index.json");
+  std::ofstream(folder / "model_index.json") << index.dump();
+  const auto model = open_pipeline(folder);
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().code, ErrorCode::NotFound);
+  EXPECT_NE(model.error().line().find("transformer_2"), std::string::npos) << model.error().line();
+}
+
 TEST(WanSites, AreKnownFromTheConfigsAlone) {
   const auto model = unwrap(open_pipeline(wan_model("ti2v-i2v")));
   const auto sites = model->attention_sites(unwrap(model->complete(small_request())));
@@ -139,12 +184,46 @@ TEST(WanRun, DecodingCountsFramesAndAPreviewIsOnePicture) {
 }
 
 TEST(WanRun, AnImageOfAnotherSizeIsFitted) {
-  pipeline::Context context;
   pipeline::GenerateRequest request = small_request();
   request.image = grey_image(50, 20);
-  const at::Tensor stretched = generate(wan_model("ti2v-i2v"), request, context).frames;
+  const at::Tensor stretched = run(request).frames;
   request.image = grey_image(32, 32);
-  EXPECT_TRUE(at::equal(stretched, generate(wan_model("ti2v-i2v"), request, context).frames));
+  EXPECT_TRUE(at::equal(stretched, run(request).frames));
+}
+
+TEST(WanRun, OnlyAnImageOfOtherProportionsIsWarnedOf) {
+  const struct {
+    int64_t height;
+    int64_t width;
+    bool warned;
+  } cases[] = {{32, 32, false}, {64, 64, false}, {101, 100, false}, {102, 100, true}, {100, 102, true}, {20, 50, true}};
+  for (const auto& c : cases) {
+    pipeline::GenerateRequest request = small_request();
+    request.image = grey_image(c.height, c.width);
+    const std::string said = run(request).said;
+    EXPECT_EQ(said.find("stretched") != std::string::npos, c.warned) << c.height << " x " << c.width << ": " << said;
+  }
+}
+
+TEST(WanRun, AMissingNegativePromptIsAnEmptyOne) {
+  pipeline::GenerateRequest request = small_request();
+  request.image = grey_image(32, 32);
+  const at::Tensor absent = run(request).frames;
+  request.negative_prompt = "";
+  EXPECT_TRUE(at::equal(absent, run(request).frames));
+  request.negative_prompt = "dark, noisy photo";
+  EXPECT_FALSE(at::equal(absent, run(request).frames)) << "the negative prompt has no effect";
+}
+
+TEST(WanRun, ATextOverTheLimitIsCutWithAWarningThatNamesTheRest) {
+  pipeline::GenerateRequest request = small_request();
+  request.image = grey_image(32, 32);
+  request.prompt = "a robot beside a bottle and a car on the coast road while waves move and the camera follows slowly";
+  const Made cut = run(request);
+  EXPECT_NE(cut.said.find("longer than the 16 tokens"), std::string::npos) << cut.said;
+  EXPECT_NE(cut.said.find("slowly\""), std::string::npos) << cut.said;
+  request.prompt += " through the red wind";
+  EXPECT_TRUE(at::equal(cut.frames, run(request).frames)) << "what was cut counts";
 }
 
 }  // namespace tessera::models

@@ -7,12 +7,14 @@ Made with diffusers 0.42.1, transformers 5.24.0 and torch 2.13.0 on the CPU in f
 import pathlib
 
 import torch
-from diffusers import AutoencoderKL, FluxPipeline
+from diffusers import AutoencoderKL, FluxPipeline, WanImageToVideoPipeline, WanTransformer3DModel
+from PIL import Image
 from safetensors.torch import save_file
 from transformers import T5Config, T5EncoderModel, UMT5Config, UMT5EncoderModel
 
 HERE = pathlib.Path(__file__).resolve().parent
 FLUX = HERE.parent / "pipelines" / "flux1-dev"
+WAN = HERE.parent / "pipelines" / "wan2.2-ti2v-i2v-small"
 torch.set_grad_enabled(False)
 
 
@@ -63,7 +65,31 @@ def true_cfg():
     save("true_cfg", {**{f"step{i}/latents": x for i, x in enumerate(steps)}, "image": image})
 
 
+def wan_expert(source, mask, image):
+    """`source` with patches that also see 4 channels of mask and the given frame."""
+    expert = WanTransformer3DModel.from_config({**source.config, "in_channels": 2 * source.config.in_channels + 4})
+    weights = dict(source.state_dict())
+    w = weights["patch_embedding.weight"]
+    weights["patch_embedding.weight"] = torch.cat([w, w[:, :4] * mask, w * image], 1)
+    expert.load_state_dict(weights)
+    return expert.eval()
+
+
+def wan_a14b_i2v():
+    """Two experts and a given frame beside the latents; tests/models/wan_a14b_i2v_test.cpp makes the same model."""
+    parts = WanImageToVideoPipeline.from_pretrained(WAN / "model").components
+    source = parts["transformer"]
+    parts.update(transformer=wan_expert(source, 0.5, -1.0), transformer_2=wan_expert(source, -0.5, 0.5))
+    pipe = WanImageToVideoPipeline(**parts, boundary_ratio=0.9, expand_timesteps=False)
+    frame = (torch.arange(64 * 32 * 3) * 7 % 256).view(64, 32, 3).to(torch.uint8)
+    latents = pipe(Image.fromarray(frame.numpy()), "a robot beside a bottle", negative_prompt="dark, noisy photo",
+                   height=64, width=32, num_frames=5, num_inference_steps=4, guidance_scale=3.5, guidance_scale_2=2.5,
+                   max_sequence_length=16, generator=torch.Generator().manual_seed(41), output_type="latent").frames
+    save("wan_a14b_i2v", {"latents": latents})
+
+
 t5("t5_relu", T5Config, T5EncoderModel, "relu")
 t5("umt5_gated", UMT5Config, UMT5EncoderModel, "gated-gelu")
 vae_tiling()
 true_cfg()
+wan_a14b_i2v()
