@@ -144,6 +144,7 @@ std::vector<PastFailure> AttentionEngine::past_failures(const AttentionProblem& 
 Status AttentionEngine::run_plan(Plan& plan, const AttentionInputs& inputs, const AttentionOutputs& outputs) {
   plan.calls.fetch_add(1, std::memory_order_relaxed);
   if (plan.decision.error) return fail(*plan.decision.error);
+  if (options_.capturing(inputs.query)) return run_captured(plan, inputs, outputs);
   std::vector<std::string> news;  // logged when another backend serves the call; else the error says it all
   for (auto& candidate : plan.candidates) {
     if (!candidate.usable()) continue;
@@ -171,6 +172,22 @@ Status AttentionEngine::run_candidate(PlanCandidate& candidate, const AttentionI
     candidate.proven.store(true, std::memory_order_relaxed);
     return {};
   });
+}
+
+Status AttentionEngine::run_captured(Plan& plan, const AttentionInputs& inputs, const AttentionOutputs& outputs) const {
+  for (auto& candidate : plan.candidates) {
+    if (!candidate.usable()) continue;
+    const BackendId id = candidate.choice.backend;
+    if (candidate.served.load() == 0) {
+      return not_in_capture(
+          strings::join("the first ", backend_name(id), " call for ", plan.component, " ", describe(plan.problem)));
+    }
+    TESSERA_TRY_OK(guarded(backend_name(id),
+                           [&] { return candidate.slot->backend->run(inputs, outputs, candidate.choice.tier); }));
+    candidate.served.fetch_add(1, std::memory_order_relaxed);
+    return {};
+  }
+  return fail(exhausted(plan));
 }
 
 std::optional<std::string> AttentionEngine::exclude(const Plan& plan, PlanCandidate& candidate, const Error& error) {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "attention/backend.h"
+#include "attention/backends/cuda_call.h"
 #include "attention/canary.h"
 #include "attention/inject.h"
 #include "attention/plan.h"
@@ -20,7 +21,8 @@ struct EngineOptions {
   platform::DeviceProfile device;  ///< `built` is filled in by the engine, from its backends
   SelectionTable selections;
   CanaryMode canary = CanaryMode::Default;
-  std::vector<Injection> injections;  ///< while there are any, the default canary is Always
+  std::vector<Injection> injections;                    ///< while there are any, the default canary is Always
+  bool (*capturing)(const at::Tensor&) = is_capturing;  ///< whether a CUDA graph records this call; tests pretend
 };
 
 /// Who calls. `component` as in Scope: "transformer", "text_encoder", "vae".
@@ -40,8 +42,10 @@ class AttentionEngine {
   /// - Unsupported: latched for this kind of call, the next candidate runs in the same call;
   /// - a wrong output found by the canary: the backend is quarantined for all calls, the next candidate runs;
   /// - anything else (OutOfMemory, DeviceFault, …): returned, nothing is remembered.
-  /// Errors: Misuse (inputs do not fit together), the decision's error (a strict choice that cannot be obeyed),
-  /// Unsupported or NumericalFault when no candidate is left.
+  /// While a CUDA graph is captured only the backend that served this kind of call before runs, without a canary:
+  /// plans, checks and fallbacks all belong before the capture.
+  /// Errors: Misuse (inputs do not fit together; a kind of call that a capture meets first), the decision's error (a
+  /// strict choice that cannot be obeyed), Unsupported or NumericalFault when no candidate is left.
   Result<AttentionOutputs> run(const AttentionInputs& inputs, const CallSite& site, bool needs_lse = false);
 
   /// The same into the caller's buffers (contiguous out; lse is computed when it is defined).
@@ -61,6 +65,7 @@ class AttentionEngine {
   std::vector<PastFailure> past_failures(const AttentionProblem& problem) const;
   Status run_plan(Plan& plan, const AttentionInputs& inputs, const AttentionOutputs& outputs);
   Status run_candidate(PlanCandidate& candidate, const AttentionInputs& inputs, const AttentionOutputs& outputs) const;
+  Status run_captured(Plan& plan, const AttentionInputs& inputs, const AttentionOutputs& outputs) const;
   std::optional<std::string> exclude(const Plan& plan, PlanCandidate& candidate, const Error& error);
   SiteReport report_of(const Plan& plan) const;
 

@@ -23,6 +23,7 @@ constexpr Phrase kPhrases[] = {
     {"can't allocate memory", ErrorCode::OutOfMemory},
     {"not enough memory", ErrorCode::OutOfMemory},
     {"alloc_failed", ErrorCode::OutOfMemory},
+    {"allocation_failed", ErrorCode::OutOfMemory},  // cuDNN 9's name, inside an INTERNAL_ERROR
     {"bad_alloc", ErrorCode::OutOfMemory},
     {"no kernel image is available", ErrorCode::Unsupported},  // built for other devices; the context stays usable
     {"no execution plans support", ErrorCode::Unsupported},

@@ -201,6 +201,58 @@ TEST(Engine, ReportsAsJsonWhatGenerateShows) {
   EXPECT_EQ(rows[0]["calls"], 1);
 }
 
+bool capture_is_on = false;
+
+EngineOptions with_pretended_capture() {
+  capture_is_on = false;
+  EngineOptions options;
+  options.capturing = [](const at::Tensor&) { return capture_is_on; };
+  return options;
+}
+
+TEST(Engine, ACaptureRunsWhatServedBeforeAndNothingElse) {
+  Scripted scripted(fine, with_pretended_capture());
+  const auto made = small_problem();
+  capture_is_on = true;
+  const auto too_early = scripted.engine->run(made->inputs, kTransformer);
+  ASSERT_FALSE(too_early);
+  EXPECT_EQ(too_early.error().code, ErrorCode::Misuse);
+  EXPECT_NE(too_early.error().line().find("once before the capture"), std::string::npos) << too_early.error().line();
+  EXPECT_EQ(scripted.calls->load(), 0) << "a plan would have been made inside of the capture";
+  capture_is_on = false;
+  expect_right(scripted.engine->run(made->inputs, kTransformer), made->inputs);
+  capture_is_on = true;
+  expect_right(scripted.engine->run(made->inputs, kTransformer), made->inputs);
+  EXPECT_EQ(scripted.calls->load(), 2);
+  EXPECT_EQ(scripted.engine->report().at(0).backend, "cpu_flash") << "nothing was latched by the early call";
+}
+
+TEST(Engine, ACaptureUsesTheFallbackThatWasFoundBeforeIt) {
+  Scripted scripted(unsupported_always, with_pretended_capture());
+  const auto made = small_problem();
+  expect_right(scripted.engine->run(made->inputs, kTransformer), made->inputs);
+  capture_is_on = true;
+  expect_right(scripted.engine->run(made->inputs, kTransformer), made->inputs);
+  EXPECT_EQ(scripted.calls->load(), 1);
+}
+
+TEST(Engine, ACaptureNeitherFallsBackNorLatchesNorChecks) {
+  EngineOptions options = with_pretended_capture();
+  options.canary = CanaryMode::Always;
+  Scripted scripted([](int64_t call) { return call == 2 ? unsupported_always(call) : fine(call); }, options);
+  const auto made = small_problem();
+  expect_right(scripted.engine->run(made->inputs, kTransformer), made->inputs);
+  capture_is_on = true;
+  const auto refused = scripted.engine->run(made->inputs, kTransformer);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::Unsupported);
+  // A canary would read NaN here; the captured work has not run yet, so there is nothing to check.
+  made->inputs.value.fill_(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_TRUE(scripted.engine->run(made->inputs, kTransformer));
+  EXPECT_EQ(scripted.engine->report().at(0).backend, "cpu_flash");
+  EXPECT_EQ(scripted.calls->load(), 3);
+}
+
 TEST(Engine, ServesSeveralThreadsAtOnce) {
   Scripted scripted(unsupported_always);
   std::vector<std::unique_ptr<MadeProblem>> problems;

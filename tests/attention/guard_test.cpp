@@ -28,6 +28,7 @@ TEST(Guard, TellsMemoryFromRefusalsAndDeviceFailures) {
     ErrorCode want;
   } cases[] = {
       {"CUDA out of memory. Tried to allocate 20.00 MiB", ErrorCode::OutOfMemory},
+      {"cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED", ErrorCode::OutOfMemory},
       {"CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported", ErrorCode::OutOfMemory},
       {"[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to "
        "allocate "

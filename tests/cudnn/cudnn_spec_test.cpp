@@ -47,52 +47,22 @@ TEST(CudnnSpecOfTensors, NamesTheTensorWhoseMemoryIsMisaligned) {
             "the memory of the key does not begin at a multiple of 16 bytes");
 }
 
+TEST(CudnnSpecOfTensors, LooksAtTheMaskAndTheLseToo) {
+  AttentionInputs in = inputs();
+  in.mask = AdditiveMask{at::zeros({2 * 8 * 32 * 16 + 1}, in.query.options()).narrow(0, 1, 8192).view({2, 8, 32, 16})};
+  EXPECT_EQ(misaligned_memory(in, allocate_outputs(in, false)),
+            "the memory of the mask does not begin at a multiple of 16 bytes");
+  in.mask = std::monostate{};
+  AttentionOutputs outputs = allocate_outputs(in, true);
+  outputs.lse = outputs.lse.transpose(0, 1).contiguous().transpose(0, 1);
+  EXPECT_EQ(misaligned_memory(in, outputs), "the LSE is not dense");
+}
+
 TEST(CudnnBackend, OnTheCpuItIsUnsupportedNotAFault) {
   const AttentionInputs in = inputs();
   const auto status = CudnnSdpaBackend(nullptr).run(in, allocate_outputs(in, false), Quality::Exact);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::Unsupported);
-}
-
-TEST(CudaCalls, EqualLengthsCutTheKeysInsteadOfMasking) {
-  AttentionInputs in = inputs();
-  const std::vector<int64_t> equal{5, 5}, mixed{5, 6}, empty{0, 0};
-  in.mask = KeyLengths{equal};
-  const AttentionInputs cut = without_equal_lengths(in);
-  EXPECT_TRUE(std::holds_alternative<std::monostate>(cut.mask));
-  EXPECT_EQ(cut.key.size(1), 5);
-  EXPECT_TRUE(cut.key.is_alias_of(in.key));
-  in.causal = Causal::BottomRight;
-  EXPECT_EQ(without_equal_lengths(in).key.size(1), 16);
-  in.causal = Causal::None;
-  for (const auto& lengths : {mixed, empty}) {
-    in.mask = KeyLengths{lengths};
-    EXPECT_EQ(without_equal_lengths(in).key.size(1), 16);
-  }
-}
-
-TEST(CudaCalls, LengthsForKernelsAreNeverZeroAndDeadRowsAreClearedAfterwards) {
-  AttentionInputs in = inputs();
-  const std::vector<int64_t> lengths{0, 7};
-  in.mask = KeyLengths{lengths};
-  EXPECT_TRUE(device_lengths({lengths}, at::kCPU).equal(at::arange(0, 2, at::kInt) * 6 + 1));
-  const AttentionOutputs outputs = allocate_outputs(in, true);
-  outputs.out.fill_(3);
-  outputs.lse.fill_(3);
-  clear_dead_rows(in, outputs);
-  EXPECT_EQ(outputs.out.select(0, 0).abs().sum().item<float>(), 0);
-  EXPECT_EQ(outputs.lse.select(0, 0).max().item<float>(), -std::numeric_limits<float>::infinity());
-  EXPECT_EQ(outputs.out.select(0, 1).min().item<float>(), 3);
-}
-
-TEST(CudaCalls, QueriesBeforeABottomRightCornerSeeNoKey) {
-  AttentionInputs in = inputs(1);
-  in.causal = Causal::BottomRight;  // 32 queries, 16 keys
-  const AttentionOutputs outputs = allocate_outputs(in, false);
-  outputs.out.fill_(3);
-  clear_dead_rows(in, outputs);
-  EXPECT_EQ(outputs.out.narrow(1, 0, 16).abs().sum().item<float>(), 0);
-  EXPECT_EQ(outputs.out.narrow(1, 16, 16).min().item<float>(), 3);
 }
 
 }  // namespace

@@ -43,6 +43,8 @@ TEST(CudnnGuards, EachRefusalHasItsOwnReason) {
       {"batch stride of the key", [](Spec& s) { s.k[0] += 4; }},
       {"stride of the output", [](Spec& s) { s.o[2] = 517; }},
       {"more queries (512) than keys (256)", [](Spec& s) { s.causal = Causal::BottomRight; }},
+      {"together with key lengths",
+       [](Spec& s) { s.causal = Causal::BottomRight, s.mask = MaskKind::KeyLengths, s.seq_kv = 512; }},
       {"no bool mask", [](Spec& s) { s.mask = MaskKind::Bool; }},
       {"a mask of fp16 with tensors of bf16", [](Spec& s) { s.mask = MaskKind::Additive, s.bias_dtype = DType::F16; }},
       {"the mask's batch size",

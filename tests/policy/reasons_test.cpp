@@ -62,6 +62,10 @@ std::vector<Case> accepts_cases() {
       {Reason::Heads, SageAttn3, with([](auto& p) { p.heads_kv = 8; }), device("b200")},
       {Reason::Batch, Fp8FaSm120, with([](auto& p) { p.batch = 2; }), device("rtx5090")},
       {Reason::Causal, Fa4, with([](auto& p) { p.seq_kv = 512, p.causal = Causal::TopLeft; }), device("b200")},
+      {Reason::Causal, Fa3, with([](auto& p) { p.mask = MaskKind::KeyLengths, p.causal = Causal::TopLeft; }),
+       device("h100")},
+      {Reason::Causal, TorchCudnnSdpa,
+       with([](auto& p) { p.mask = MaskKind::KeyLengths, p.causal = Causal::BottomRight; }), device("b200")},
       {Reason::Mask, Fa4, with([](auto& p) { p.mask = MaskKind::Bool; }), device("b200")},
       {Reason::Varlen, SageAttn3, with([](auto& p) {
          p.varlen_bounds = {0, 100, 4096};

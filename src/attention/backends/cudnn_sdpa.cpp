@@ -55,8 +55,14 @@ void clear_rows(const Prepared& p, const AttentionOutputs& outputs) {
   if (outputs.lse.defined()) outputs.lse.masked_fill_(full, -std::numeric_limits<float>::infinity());
 }
 
+std::unexpected<Error> not_on(at::Device device) {
+  return fail(ErrorCode::Unsupported, strings::join("cuDNN runs on CUDA devices, not ", device.str()),
+              "use --attention-backend auto");
+}
+
 /// LibTorch's own wrapper: no lengths, its causal triangle starts at the top left.
 Status run_through_torch(const AttentionInputs& in, const AttentionOutputs& outputs) {
+  if (!in.query.is_cuda()) return not_on(in.query.device());
   if (std::holds_alternative<KeyLengths>(in.mask)) {
     return fail(ErrorCode::Unsupported, "LibTorch's route to cuDNN takes no key lengths", "build with cuDNN's headers");
   }
@@ -99,20 +105,20 @@ cudnn::Spec cudnn_spec(const AttentionInputs& in, const AttentionOutputs& output
 }
 
 std::optional<std::string> misaligned_memory(const AttentionInputs& in, const AttentionOutputs& outputs) {
+  const auto* mask = std::get_if<AdditiveMask>(&in.mask);
   const std::pair<const char*, at::Tensor> tensors[] = {
-      {"query", in.query}, {"key", in.key}, {"value", in.value}, {"output", outputs.out}};
+      {"query", in.query},     {"key", in.key},      {"value", in.value},
+      {"output", outputs.out}, {"LSE", outputs.lse}, {"mask", mask == nullptr ? at::Tensor() : mask->bias}};
   for (const auto& [name, tensor] : tensors) {
-    if (!cudnn::aligned(tensor.const_data_ptr())) {
+    if (tensor.defined() && !cudnn::aligned(tensor.const_data_ptr())) {
       return strings::join("the memory of the ", name, " does not begin at a multiple of 16 bytes");
     }
   }
+  if (outputs.lse.defined() && !outputs.lse.is_contiguous()) return "the LSE is not dense";
   return std::nullopt;
 }
 
 Status CudnnSdpaBackend::run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality) {
-  if (!inputs.query.is_cuda()) {
-    return fail(ErrorCode::Unsupported, strings::join("cuDNN runs on CUDA devices, not ", inputs.query.device().str()));
-  }
   const Prepared p = prepare(inputs);
   // Our guards stand before both routes: LibTorch's wrapper checks neither strides nor pointers.
   constexpr int64_t kNewest = 99999;

@@ -15,7 +15,7 @@ cudnn::Spec cudnn_spec(const AttentionInputs& inputs, const AttentionOutputs& ou
 std::optional<std::string> misaligned_memory(const AttentionInputs& inputs, const AttentionOutputs& outputs);
 
 /// One way to cuDNN. Inputs are prepared and guarded by the backend: no bool mask, rows of 16 bytes, no empty side.
-/// Errors: Unavailable when this process has no cuDNN for it, else as AttentionBackend.
+/// Errors: Unavailable when this process has no cuDNN for it, Unsupported off CUDA devices, else as AttentionBackend.
 class CudnnRoute {
  public:
   virtual ~CudnnRoute() = default;

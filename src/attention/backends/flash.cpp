@@ -16,16 +16,35 @@
 namespace tessera::attention {
 namespace {
 
-/// The kernels' triangle ends at the bottom right; from the top left only square problems are the same.
-std::optional<Error> shape_refusal(const AttentionInputs& in) {
+Error refused(std::string what) {
+  return {ErrorCode::Unsupported, "FlashAttention " + std::move(what), "another backend serves this problem"};
+}
+
+}  // namespace
+
+std::optional<Error> flash_refusal(const AttentionInputs& in) {
   if (in.causal == Causal::TopLeft && in.query.size(1) != in.key.size(1)) {
-    return Error{ErrorCode::Unsupported, "FlashAttention aligns causal masks to the bottom right corner", ""};
+    return refused("aligns causal masks to the bottom right corner");
   }
   if (std::holds_alternative<BoolMask>(in.mask) || std::holds_alternative<AdditiveMask>(in.mask)) {
-    return Error{ErrorCode::Unsupported, "FlashAttention takes no dense mask", ""};
+    return refused("takes no dense mask");
   }
-  if (!in.query.is_cuda()) return Error{ErrorCode::Unsupported, "FlashAttention runs on CUDA devices", ""};
+  if (in.causal != Causal::None && std::holds_alternative<KeyLengths>(in.mask)) {
+    return refused("begins a causal triangle at each row's last key, not at the last of all keys");
+  }
+  for (const auto& [name, tensor] : {std::pair("query", in.query), {"key", in.key}, {"value", in.value}}) {
+    if (auto text = misaligned_rows(name, tensor)) return refused("reads 16 bytes at a time, and " + *text);
+  }
   return std::nullopt;
+}
+
+namespace {
+
+/// The problem as the kernels get it. Lengths that are all equal are cut off first, then what is left is judged.
+Result<AttentionInputs> accepted(const AttentionInputs& inputs) {
+  AttentionInputs in = without_equal_lengths(inputs);
+  if (auto refusal = flash_refusal(in)) return fail(std::move(*refusal));
+  return in;
 }
 
 /// [0, step, 2 step, …]: dense batch rows as packed segments, for the kernels that take lengths.
@@ -53,17 +72,18 @@ void write(const at::Tensor& out, const at::Tensor& lse, const AttentionOutputs&
 }  // namespace
 
 Status Flash2Backend::run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality) {
-  if (auto refusal = shape_refusal(inputs)) return fail(*refusal);
-  const c10::DeviceGuard guard(inputs.query.device());
-  const AttentionInputs in = without_equal_lengths(inputs);
+  if (!inputs.query.is_cuda()) return fail(refused("runs on CUDA devices"));
+  TESSERA_TRY(const AttentionInputs in, accepted(inputs));
+  const c10::DeviceGuard guard(in.query.device());
   const bool causal = in.causal != Causal::None;
   const int64_t batch = in.query.size(0), seq_q = in.query.size(1), seq_kv = in.key.size(1);
   if (const auto* lengths = std::get_if<KeyLengths>(&in.mask)) {
     const at::Device device = in.query.device();
-    const auto result = at::_flash_attention_forward(
-        packed(in.query), packed(in.key), packed(in.value), segment_bounds(batch, seq_q, device),
-        segment_bounds(batch, seq_kv, device), seq_q, seq_kv, 0.0, causal, false, in.scale, std::nullopt, std::nullopt,
-        device_lengths(*lengths, device));
+    TESSERA_TRY(const at::Tensor used, lengths_.on(*lengths, device, is_capturing(in.query)));
+    const auto result =
+        at::_flash_attention_forward(packed(in.query), packed(in.key), packed(in.value),
+                                     segment_bounds(batch, seq_q, device), segment_bounds(batch, seq_kv, device), seq_q,
+                                     seq_kv, 0.0, causal, false, in.scale, std::nullopt, std::nullopt, used);
     write(std::get<0>(result), std::get<1>(result), outputs);
   } else {
     const auto result = at::_flash_attention_forward(in.query, in.key, in.value, std::nullopt, std::nullopt, seq_q,
@@ -123,11 +143,11 @@ Result<std::string> flash_operator(BackendId id) {
   return fail(ErrorCode::Unavailable, strings::join(backend_name(id), " is no FlashAttention operator"));
 }
 
+// Off CUDA devices LibTorch itself finds no kernel of the operator: Unsupported.
 Status FlashOperatorBackend::run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality) {
-  if (auto refusal = shape_refusal(inputs)) return fail(*refusal);
+  TESSERA_TRY(const AttentionInputs in, accepted(inputs));
   TESSERA_TRY(const std::string op, flash_operator(id_));
-  const c10::DeviceGuard guard(inputs.query.device());
-  const AttentionInputs in = without_equal_lengths(inputs);
+  const c10::DeviceGuard guard(in.query.device());
   std::map<std::string, c10::IValue> arguments{{"q", in.query},
                                                {"k", in.key},
                                                {"v", in.value},
@@ -135,7 +155,7 @@ Status FlashOperatorBackend::run(const AttentionInputs& inputs, const AttentionO
                                                {"is_causal", in.causal != Causal::None},
                                                {"causal", in.causal != Causal::None}};
   if (const auto* lengths = std::get_if<KeyLengths>(&in.mask)) {
-    arguments["seqused_k"] = device_lengths(*lengths, in.query.device());
+    TESSERA_TRY(arguments["seqused_k"], lengths_.on(*lengths, in.query.device(), is_capturing(in.query)));
   }
   TESSERA_TRY(const auto results, call_operator(op, arguments));
   if (results.size() < 2 || !results[0].isTensor() || !results[1].isTensor()) {

@@ -5,14 +5,21 @@
 #include <string>
 
 #include "attention/backend.h"
+#include "attention/backends/cuda_call.h"
 #include "attention/policy/backend_id.h"
 
 namespace tessera::attention {
+
+/// Why no FlashAttention kernel may get these tensors, whatever its generation; nothing when one may.
+std::optional<Error> flash_refusal(const AttentionInputs& inputs);
 
 /// LibTorch's own FlashAttention 2; key lengths go in natively, causality starts at the bottom right.
 class Flash2Backend : public AttentionBackend {
  public:
   Status run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality tier) override;
+
+ private:
+  LengthsCache lengths_;
 };
 
 /// An external generation through the operator that its library registers with LibTorch ("flash_attn_3::fwd"). The
@@ -24,6 +31,7 @@ class FlashOperatorBackend : public AttentionBackend {
 
  private:
   BackendId id_;
+  LengthsCache lengths_;
 };
 
 /// The operator's name when the library of that generation is in the process or could be loaded from its file

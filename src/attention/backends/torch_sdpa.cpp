@@ -53,7 +53,8 @@ bool is_plain_causal(const AttentionInputs& in) {
 void clear_dead_rows(const at::Tensor& allowed, const AttentionOutputs& outputs) {
   if (!allowed.defined()) return;
   const at::Tensor dead = allowed.any(-1).logical_not();  // [B|1, H|1, Sq|1] or [Sq]
-  if (!dead.any().item<bool>()) return;
+  // Reading the answer would make the host wait for a device, and is forbidden in a CUDA graph capture.
+  if (dead.is_cpu() && !dead.any().item<bool>()) return;
   const auto sizes = outputs.out.sizes();
   const at::Tensor full = dead.expand({sizes[0], sizes[2], sizes[1]});
   outputs.out.masked_fill_(full.transpose(1, 2).unsqueeze(-1), 0.0);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "attention/cudnn/status.h"
 #include "base/strings.h"
 
 namespace cudnn_frontend {
@@ -23,32 +24,29 @@ using TensorPtr = std::shared_ptr<fe::graph::Tensor_attributes>;
 
 enum Uid : int64_t { kQ = 1, kK, kV, kO, kStats, kBias, kQLengths, kKLengths };
 
-/// cudnn-frontend's code, unless the text carries cuDNN's own word that the problem is just not supported.
-ErrorCode error_code(const fe::error_t& error) {
+FrontendCode frontend_code(fe::error_code_t code) {
   using Code = fe::error_code_t;
-  const std::string& text = error.err_msg;
-  if (text.find("ALLOC_FAILED") != std::string::npos) return ErrorCode::OutOfMemory;
-  if (text.find("NOT_SUPPORTED") != std::string::npos) return ErrorCode::Unsupported;
-  switch (error.code) {
+  switch (code) {
     case Code::GRAPH_NOT_SUPPORTED:
     case Code::GRAPH_EXECUTION_PLAN_CREATION_FAILED:
     case Code::HEURISTIC_QUERY_FAILED:
     case Code::UNSUPPORTED_GRAPH_FORMAT:
-      return ErrorCode::Unsupported;
+      return FrontendCode::NotSupported;
     case Code::GRAPH_EXECUTION_FAILED:
     case Code::CUDA_API_FAILED:
     case Code::CUDNN_BACKEND_API_FAILED:
     case Code::INVALID_CUDA_DEVICE:
     case Code::HANDLE_ERROR:
     case Code::NVRTC_COMPILATION_FAILED:
-      return ErrorCode::DeviceFault;
+      return FrontendCode::Failed;
     default:
-      return ErrorCode::Bug;
+      return FrontendCode::Invalid;
   }
 }
 
 Error convert(const fe::error_t& error, const Spec& spec) {
-  return {error_code(error), strings::join("cuDNN: ", error.err_msg, " (", describe(spec), ")"),
+  return {error_code(frontend_code(error.code), error.err_msg),
+          strings::join("cuDNN: ", error.err_msg, " (", describe(spec), ")"),
           "choose another attention backend for this problem"};
 }
 
@@ -130,6 +128,8 @@ struct Graph::State {
   fe::graph::Graph graph;
   std::vector<int64_t> engines;
   int64_t plan = -1;
+  // cuDNN does not promise that one plan may be executed by two threads at once; a launch takes microseconds.
+  std::mutex launch;
 
   Status order_engines();
   template <typename F>
@@ -233,6 +233,7 @@ Status Graph::execute(const Handle& handle, const Pointers& p, void* workspace) 
   for (const auto& [uid, pointer] : pack) {
     if (pointer == nullptr) return fail(ErrorCode::Bug, strings::join("cuDNN: tensor ", uid, " has no memory"));
   }
+  const std::lock_guard one_at_a_time(state_->launch);
   return state_->step([&] {
     return state_->graph.execute_plan_at_index(static_cast<cudnnHandle_t>(handle.get()), pack, workspace, state_->plan);
   });

@@ -75,6 +75,9 @@ std::optional<std::string> mask_refusal(const Spec& s) {
   if (s.causal == Causal::BottomRight && s.seq_q > s.seq_kv) {
     return strings::join("bottom-right causal with more queries (", s.seq_q, ") than keys (", s.seq_kv, ")");
   }
+  if (s.causal == Causal::BottomRight && s.mask == MaskKind::KeyLengths) {
+    return "bottom-right causal together with key lengths: cuDNN begins at each row's last key, not at the last of all";
+  }
   if (s.mask == MaskKind::Bool) return "cuDNN takes no bool mask; convert it to an additive one";
   if (s.mask != MaskKind::Additive) return std::nullopt;
   if (s.bias_dtype != s.dtype && s.bias_dtype != DType::F32) {

@@ -25,7 +25,9 @@ Checks& flash_problem(Checks& checks, const AttentionProblem& p, const DevicePro
   // On 10.x the CuTe kernels are compiled for the size at hand: every multiple of 8 up to 128.
   const bool compiled = d.is_blackwell() && p.head_dim <= 128 && p.head_dim % 8 == 0;
   if (!compiled) checks.head_dim_in(p, {32, 64, 96, 128, 160, 192, 224, 256});
-  return checks.equal_value_dim(p).no_dense_mask(p).causal_bottom_right(p).unit_last_stride(p);
+  return checks.equal_value_dim(p).no_dense_mask(p).causal_bottom_right(p).unit_last_stride(p).refuse_if(
+      p.is_causal() && p.mask == MaskKind::KeyLengths, Reason::Causal,
+      "begins a causal triangle at each row's last key, not at the last of all keys; use torch_sdpa");
 }
 
 constexpr std::string_view kInstallFlash = "install flash-attn for this GPU, or use torch_sdpa";
@@ -45,6 +47,8 @@ Verdict accept_torch_cudnn_sdpa(const AttentionProblem& p, const DeviceProfile& 
       .refuse_if(p.value_dim % 8 != 0 || p.value_dim > limit, Reason::ValueDim,
                  strings::join("cuDNN serves values of a multiple of 8 up to ", limit, " on this device, not ",
                                p.value_dim, "; use torch_sdpa"))
+      .refuse_if(p.causal == Causal::BottomRight && p.mask == MaskKind::KeyLengths, Reason::Causal,
+                 "begins a bottom-right triangle at each row's last key, not at the last of all keys; use torch_sdpa")
       .refuse_if(p.seq_kv == 1, Reason::SequenceLength, "cuDNN has no kernel for a single key; use torch_sdpa")
       .unit_last_stride(p)
       .verdict();
