@@ -39,6 +39,20 @@ bool excludes_backend(ErrorCode code) {
   return code == ErrorCode::Unsupported || code == ErrorCode::NumericalFault;
 }
 
+/// What calls must share for a kernel to treat them alike: lengths and the role it does not look at.
+AttentionProblem kind_of(AttentionProblem problem) {
+  problem.key_lengths.clear();
+  problem.role = Role::Self;
+  if (problem.is_varlen()) problem.varlen_bounds = {0};
+  if (!problem.varlen_bounds_kv.empty()) problem.varlen_bounds_kv = {0};
+  return problem;
+}
+
+/// What a layer and a ForceScope say, as one number of the key.
+int64_t layer_code(const CallSite& site, uint64_t forced) {
+  return static_cast<int64_t>(forced << 40 | code_of(site.pin) << 20 | code_of(site.layer_default));
+}
+
 }  // namespace
 
 AttentionEngine::AttentionEngine(EngineOptions options, BackendMap backends) : options_(std::move(options)) {
@@ -76,7 +90,8 @@ Plan& AttentionEngine::plan_for(const AttentionInputs& inputs, const CallSite& s
   {
     const std::shared_lock lock(mutex_);
     if (const auto component = component_index(site.component)) {
-      const auto found = plans_.find(call_key(inputs, *component, site.role, needs_lse));
+      const uint64_t forced = options_.overrides == nullptr ? 0 : options_.overrides->forced_code();
+      const auto found = plans_.find(call_key(inputs, {*component, layer_code(site, forced), site.role, needs_lse}));
       if (found != plans_.end()) return *found->second;
     }
   }
@@ -91,21 +106,34 @@ std::optional<int64_t> AttentionEngine::component_index(std::string_view compone
   return std::nullopt;
 }
 
+Selection AttentionEngine::selection_for(const CallSite& site) const {
+  Selection selection = options_.selections.at(site.component, site.role);
+  if (site.pin) selection.layer_pin = site.pin;
+  if (site.layer_default) selection.layer_default = site.layer_default;
+  if (options_.overrides != nullptr) selection.forced = options_.overrides->forced();
+  return selection;
+}
+
 Plan& AttentionEngine::make_plan(const AttentionInputs& inputs, const CallSite& site, bool needs_lse) {
   if (!component_index(site.component)) components_.emplace_back(site.component);
-  const CallKey key = call_key(inputs, *component_index(site.component), site.role, needs_lse);
+  const Selection selection = selection_for(site);
+  // The key is made of the very choice that is decided on: a ForceScope may end in between.
+  const int64_t layer = layer_code(site, code_of(selection.forced));
+  const CallKey key = call_key(inputs, {*component_index(site.component), layer, site.role, needs_lse});
   std::unique_ptr<Plan>& plan = plans_[key];
   if (plan != nullptr) return *plan;  // another thread was faster
   plan = std::make_unique<Plan>();
   plan->component = site.component;
   plan->problem = problem_of(inputs, site.role, needs_lse);
-  plan->selection = options_.selections.at(site.component, site.role);
+  plan->selection = selection;
   plan->decision = resolve(plan->problem, plan->selection, options_.device, past_failures(plan->problem));
   add_candidates(*plan);
   in_order_.push_back(plan.get());
   const SiteReport report = report_of(*plan);
-  log::info(strings::join("attention: ", report.site, " ", role_name(plan->problem.role), " ", describe(plan->problem),
-                          ": ", report.backend.empty() ? "no backend" : report.backend, " (", report.origin, ")"));
+  log::info(strings::join("attention: ", report.site, " ", describe(plan->problem), ": ",
+                          report.backend.empty() ? "no backend" : report.backend, " (", report.origin,
+                          report.evidence.empty() ? "" : ": ", report.evidence, ")"));
+  for (const std::string& warning : plan->decision.warnings) log::warning(strings::join("attention: ", warning));
   return *plan;
 }
 
@@ -127,13 +155,9 @@ std::vector<PastFailure> AttentionEngine::past_failures(const AttentionProblem& 
   for (const auto& [id, slot] : slots_) {
     if (slot.quarantined.load()) past.push_back({id, Reason::Quarantined, slot.quarantine_reason});
   }
-  AttentionProblem wanted = problem;
-  wanted.key_lengths.clear();
+  const AttentionProblem wanted = kind_of(problem);
   for (const Plan* plan : in_order_) {
-    AttentionProblem seen = plan->problem;
-    seen.key_lengths.clear();
-    seen.role = wanted.role;  // no kernel looks at the role
-    if (seen != wanted) continue;
+    if (kind_of(plan->problem) != wanted) continue;
     for (const auto& candidate : plan->candidates) {
       if (candidate.latched.load()) past.push_back({candidate.slot->id, Reason::FailedBefore, candidate.latch_reason});
     }
@@ -207,6 +231,8 @@ SiteReport AttentionEngine::report_of(const Plan& plan) const {
   report.site = plan.component;
   report.problem = plan.problem;
   report.requested = plan.decision.selected;
+  report.level = origin_name(plan.decision.origin);
+  report.origin = asker_name(plan.decision.origin, plan.selection);
   report.refused = plan.decision.refused;
   report.calls = plan.calls.load();
   report.canary = "off";
@@ -222,8 +248,9 @@ SiteReport AttentionEngine::report_of(const Plan& plan) const {
       report.backend = backend_name(id);
       report.tier = quality_name(candidate.choice.tier);
       report.evidence = candidate.choice.provenance;
-      report.origin = candidate.choice.origin == Origin::Server ? plan.selection.server_origin
-                                                                : std::string(origin_name(candidate.choice.origin));
+      if (plan.decision.origin == Origin::Default) report.origin = origin_name(candidate.choice.origin);
+      if (!plan.decision.notes.empty()) report.evidence = plan.decision.notes.front();
+      if (!plan.decision.warnings.empty()) report.evidence = plan.decision.warnings.front();
       const bool checked = canary_wanted(options_.canary, id, false);
       if (checked && report.canary != "failed") report.canary = candidate.proven.load() ? "passed" : "pending";
     }

@@ -23,12 +23,16 @@ struct EngineOptions {
   CanaryMode canary = CanaryMode::Default;
   std::vector<Injection> injections;                    ///< while there are any, the default canary is Always
   bool (*capturing)(const at::Tensor&) = is_capturing;  ///< whether a CUDA graph records this call; tests pretend
+  /// Shared by the engines of a program, because a ForceScope on it holds for all of them; may be absent.
+  std::shared_ptr<Overrides> overrides = nullptr;
 };
 
 /// Who calls. `component` as in Scope: "transformer", "text_encoder", "vae".
 struct CallSite {
   std::string_view component;
   Role role = Role::Self;
+  std::optional<Choice> pin = std::nullopt;            ///< the layer's code allows nothing else
+  std::optional<Choice> layer_default = std::nullopt;  ///< the layer's code prefers it where nobody chose
 };
 
 using BackendMap = std::map<BackendId, std::unique_ptr<AttentionBackend>>;
@@ -61,6 +65,7 @@ class AttentionEngine {
   Plan& plan_for(const AttentionInputs& inputs, const CallSite& site, bool needs_lse);
   Plan& make_plan(const AttentionInputs& inputs, const CallSite& site, bool needs_lse);
   std::optional<int64_t> component_index(std::string_view component) const;
+  Selection selection_for(const CallSite& site) const;
   void add_candidates(Plan& plan);
   std::vector<PastFailure> past_failures(const AttentionProblem& problem) const;
   Status run_plan(Plan& plan, const AttentionInputs& inputs, const AttentionOutputs& outputs);

@@ -1,6 +1,7 @@
 // Checks of an attention call that hold for every backend.
 #include "attention/inputs.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/strings.h"
@@ -75,6 +76,20 @@ Status check_mask(const AttentionInputs& in) {
   return {};
 }
 
+bool rises_from_zero(std::span<const int64_t> bounds, int64_t tokens) {
+  return bounds.size() >= 2 && bounds.front() == 0 && bounds.back() <= tokens && std::ranges::is_sorted(bounds);
+}
+
+Status check_packed(const AttentionInputs& in) {
+  if (!in.packed) return {};
+  if (in.query.size(0) != 1) return misuse("packed sequences need batch 1", in);
+  const auto& [query_bounds, key_bounds] = *in.packed;
+  if (query_bounds.size() != key_bounds.size())
+    return misuse("queries and keys have different numbers of sequences", in);
+  if (rises_from_zero(query_bounds, in.query.size(1)) && rises_from_zero(key_bounds, in.key.size(1))) return {};
+  return misuse("the bounds of packed sequences must rise from 0 to at most the number of tokens", in);
+}
+
 }  // namespace
 
 Sizes sizes_of(const AttentionInputs& inputs) {
@@ -97,6 +112,7 @@ Result<at::Tensor> expand_mask(const at::Tensor& mask, const Sizes& sizes) {
 Status validate(const AttentionInputs& inputs) {
   TESSERA_TRY_OK(check_shapes(inputs));
   TESSERA_TRY_OK(check_types(inputs));
+  TESSERA_TRY_OK(check_packed(inputs));
   return check_mask(inputs);
 }
 

@@ -28,6 +28,14 @@ struct AdditiveMask {
 
 using Mask = std::variant<std::monostate, KeyLengths, BoolMask, AdditiveMask>;
 
+/// Several sequences, one after another, in one batch row (B = 1): sequence i has the queries [q[i], q[i + 1]) and the
+/// keys [k[i], k[i + 1]), and attends to nothing else. Causal alignment is each sequence's own. The numbers stand on
+/// the host, whatever the device. Tokens of no sequence: zeros and LSE -inf.
+struct Packed {
+  std::span<const int64_t> query_bounds;  // [n + 1], rising from 0, at most Sq
+  std::span<const int64_t> key_bounds;    // [n + 1], rising from 0, at most Skv
+};
+
 /// softmax(scale * Q K^T + mask) V. A key that the mask, a length or causality excludes never reaches the result,
 /// whatever it holds; a query without any allowed key gives zeros and LSE -inf.
 struct AttentionInputs {
@@ -37,6 +45,7 @@ struct AttentionInputs {
   Mask mask;         ///< joined with `causal` by "and"
   Causal causal = Causal::None;
   double scale = 1;
+  std::optional<Packed> packed = std::nullopt;
 };
 
 /// Where the answer goes; allocated by the caller.

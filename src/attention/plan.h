@@ -18,7 +18,7 @@ namespace tessera::attention {
 /// Everything of a call that a decision may depend on but the key lengths' values, in a few words: compared and hashed
 /// on every call. Two calls that differ in their lengths only share a decision.
 struct CallKey {
-  std::array<int64_t, 9> words = {};
+  std::array<int64_t, 10> words = {};
   bool operator==(const CallKey&) const = default;
 };
 

@@ -3,19 +3,9 @@
 
 #include "attention/report.h"
 
-namespace tessera::attention {
+#include "attention/policy/decision_json.h"
 
-OrderedJson problem_json(const AttentionProblem& p) {
-  OrderedJson json = {
-      {"batch", p.batch},       {"seq_q", p.seq_q},       {"seq_kv", p.seq_kv},       {"heads_q", p.heads_q},
-      {"heads_kv", p.heads_kv}, {"head_dim", p.head_dim}, {"value_dim", p.value_dim}, {"dtype", dtype_name(p.dtype)}};
-  json["causal"] = p.is_causal() ? OrderedJson(causal_name(p.causal)) : OrderedJson(false);
-  json["mask"] = mask_name(p.mask);
-  json["key_lengths"] = p.key_lengths.empty() ? OrderedJson() : OrderedJson(p.key_lengths);
-  json["needs_lse"] = p.needs_lse;
-  json["role"] = role_name(p.role);
-  return json;
-}
+namespace tessera::attention {
 
 OrderedJson to_json(const SiteReport& report) {
   OrderedJson refused = OrderedJson::array();
@@ -24,9 +14,10 @@ OrderedJson to_json(const SiteReport& report) {
   }
   OrderedJson json = {{"site", report.site},
                       {"role", role_name(report.problem.role)},
-                      {"problem", problem_json(report.problem)},
+                      {"problem", problem_to_json(report.problem)},
                       {"requested", report.requested},
                       {"origin", report.origin},
+                      {"level", report.level},
                       {"evidence", report.evidence},
                       {"backend", report.backend},
                       {"tier", report.tier},

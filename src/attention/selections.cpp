@@ -45,14 +45,22 @@ std::vector<std::string> SelectionTable::keys_for(std::string_view component, Ro
   return keys;
 }
 
-Selection SelectionTable::at(std::string_view component, Role role) const {
+Selection SelectionTable::without_overrides(std::string_view component) const {
   const auto own = components.find(component);
   Selection selection = own != components.end() ? own->second : base;
   if (!component.starts_with("transformer")) selection.server_may_fall_back = true;
-  const ComponentAnswer answer = choices_for(map_of(choices), component);
-  if (answer.whole) selection.component = answer.whole;
-  const auto for_role = answer.by_role.find(role);
-  if (for_role != answer.by_role.end()) selection.component_role = for_role->second;
+  return selection;
+}
+
+ComponentOverride SelectionTable::override_of(std::string_view component) const {
+  ComponentAnswer answer = choices_for(map_of(choices), component);
+  const bool server_may_fall_back = without_overrides(component).server_may_fall_back;
+  return {std::string(component), answer.whole, std::move(answer.by_role), server_may_fall_back, true};
+}
+
+Selection SelectionTable::at(std::string_view component, Role role) const {
+  Selection selection = without_overrides(component);
+  apply_override(override_of(component), selection, role);
   return selection;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attention/policy/overrides.h"
 #include "attention/policy/problem.h"
 #include "attention/policy/selection.h"
 #include "base/result.h"
@@ -26,7 +27,14 @@ struct SelectionTable {
   std::map<std::string, Selection, std::less<>> components;  ///< instead of `base`: quant format, model defaults
   ComponentChoices choices;
 
-  /// What applies to a component's layers of one role. The global flag is a preference outside of transformers.
+  /// What applies to a component's layers before its own overrides. The global flag is a preference outside of
+  /// transformers.
+  Selection without_overrides(std::string_view component) const;
+
+  /// The overrides of a component, for a ComponentScope around its construction.
+  ComponentOverride override_of(std::string_view component) const;
+
+  /// Both together, for the layers of one role.
   Selection at(std::string_view component, Role role) const;
 
   /// The keys of `choices` that concern this component and role.

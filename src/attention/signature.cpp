@@ -1,6 +1,8 @@
 // Reads strides and types of a call.
 #include "attention/signature.h"
 
+#include <algorithm>
+
 #include "tensor/dtypes.h"
 
 namespace tessera::attention {
@@ -42,17 +44,19 @@ MaskKind mask_kind(const Mask& mask) {
 
 }  // namespace
 
-CallKey call_key(const AttentionInputs& in, int64_t component, Role role, bool needs_lse) {
+CallKey call_key(const AttentionInputs& in, const CallPlace& place) {
   const auto q = in.query.sizes();
   const auto k = in.key.sizes();
-  int64_t flags = component;
+  int64_t flags = place.component;
   for (const int64_t field :
        {static_cast<int64_t>(in.query.scalar_type()), static_cast<int64_t>(in.query.device().type()),
         static_cast<int64_t>(layout_of(in)), static_cast<int64_t>(in.causal), static_cast<int64_t>(in.mask.index()),
-        static_cast<int64_t>(role), static_cast<int64_t>(needs_lse)}) {
-    flags = flags << 7 | field;
+        static_cast<int64_t>(place.role), static_cast<int64_t>(place.needs_lse),
+        static_cast<int64_t>(in.packed.has_value())}) {
+    flags = flags << 6 | field;
   }
-  return {{q[0], q[1], q[2], q[3], k[1], k[2], in.value.sizes()[3], std::bit_cast<int64_t>(in.scale), flags}};
+  return {
+      {q[0], q[1], q[2], q[3], k[1], k[2], in.value.sizes()[3], std::bit_cast<int64_t>(in.scale), place.layer, flags}};
 }
 
 AttentionProblem problem_of(const AttentionInputs& in, Role role, bool needs_lse) {
@@ -75,6 +79,11 @@ AttentionProblem problem_of(const AttentionInputs& in, Role role, bool needs_lse
   p.role = role;
   if (const auto* lengths = std::get_if<KeyLengths>(&in.mask)) {
     p.key_lengths.assign(lengths->values.begin(), lengths->values.end());
+  }
+  if (in.packed) {
+    const auto& [query_bounds, key_bounds] = *in.packed;
+    p.varlen_bounds.assign(query_bounds.begin(), query_bounds.end());
+    if (!std::ranges::equal(query_bounds, key_bounds)) p.varlen_bounds_kv.assign(key_bounds.begin(), key_bounds.end());
   }
   return p;
 }

@@ -7,8 +7,16 @@
 
 namespace tessera::attention {
 
-/// The key of a call; `component` is the engine's number for it. No allocation: it is made on every call.
-CallKey call_key(const AttentionInputs& inputs, int64_t component, Role role, bool needs_lse);
+/// What the engine knows of a call beside its tensors.
+struct CallPlace {
+  int64_t component = 0;  ///< the engine's number for it
+  int64_t layer = 0;      ///< what a layer and a ForceScope say, as one number
+  Role role = Role::Self;
+  bool needs_lse = false;
+};
+
+/// The key of a call. No allocation: it is made on every call.
+CallKey call_key(const AttentionInputs& inputs, const CallPlace& place);
 
 /// The same call for the policy, with the lengths of its keys.
 AttentionProblem problem_of(const AttentionInputs& inputs, Role role, bool needs_lse);

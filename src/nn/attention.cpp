@@ -86,7 +86,7 @@ at::Tensor engine_attention(const AttentionCall& call, const Scope& scope) {
   inputs.causal = call.causal ? attention::Causal::TopLeft : attention::Causal::None;
   inputs.scale = call.scale.value_or(1 / std::sqrt(static_cast<double>(call.query.size(3))));
   const auto role = call.role == AttentionRole::Cross ? attention::Role::Cross : attention::Role::Self;
-  auto outputs = scope.engine->run(inputs, {scope.component, role});
+  auto outputs = scope.engine->run(inputs, {scope.component, role, call.pin, call.layer_default});
   if (!outputs) throw RuntimeFault(std::move(outputs).error());
   return outputs->out;
 }

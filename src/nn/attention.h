@@ -3,6 +3,7 @@
 
 #include "tensor/aten.h"
 
+#include "attention/policy/selection.h"
 #include "nn/scope.h"
 
 namespace tessera::nn {
@@ -20,6 +21,8 @@ struct AttentionCall {
   std::optional<at::Tensor> additive_mask;  ///< [B|1, H|1, Sq, Skv], added to the scaled logits (T5 position bias)
   std::optional<double> scale;              ///< 1/sqrt(D) when absent
   AttentionRole role = AttentionRole::Self;
+  std::optional<attention::Choice> pin = std::nullopt;            ///< this layer computes right with nothing else
+  std::optional<attention::Choice> layer_default = std::nullopt;  ///< this layer's wish where nobody chose
 };
 
 /// softmax(scale * Q K^T + mask) V. Returns: [B, Sq, Hq, Dv] in the query's dtype; a fully masked row is 0.

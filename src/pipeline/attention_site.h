@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "attention/policy/problem.h"
+#include "attention/policy/selection.h"
 
 namespace tessera::pipeline {
 
@@ -19,6 +21,8 @@ struct AttentionSite {
   attention::AttentionProblem problem;  ///< its role (self, cross) is part of it; dtype is set by who runs it
   int64_t count = 0;                    ///< calls for one pass of the component
   SiteStage stage = SiteStage::Step;
+  std::optional<attention::Choice> pin = std::nullopt;            ///< as the layers' AttentionCall says
+  std::optional<attention::Choice> layer_default = std::nullopt;  ///< the same
 };
 
 }  // namespace tessera::pipeline

@@ -115,7 +115,7 @@ Result<DeviceProfile> preset(std::string_view name) {
     if (wanted == row.name) found = make(row);
   }
   if (!found) {
-    return fail(ErrorCode::NotFound, strings::join("no device preset named '", name, "'"),
+    return fail(ErrorCode::Usage, strings::join("no device preset named '", name, "'"),
                 strings::join("choose one of: ", strings::list(preset_names())));
   }
   found->simulated = true;

@@ -14,7 +14,7 @@ namespace tessera::platform {
 /// Names that `preset` takes, in the order of docs.
 const std::vector<std::string>& preset_names();
 
-/// The preset of that name (case does not matter), simulated, with every library installed. Errors: NotFound with all
+/// The preset of that name (case does not matter), simulated, with every library installed. Errors: Usage with all
 /// names.
 Result<DeviceProfile> preset(std::string_view name);
 

@@ -26,13 +26,15 @@ Generator::Generator(Generator&&) noexcept = default;
 Generator& Generator::operator=(Generator&&) noexcept = default;
 Generator::~Generator() = default;
 
-Result<Generator> Generator::open(const RuntimeOptions& options) {
+Result<Generator> Generator::open(const RuntimeOptions& options, std::shared_ptr<attention::Overrides> overrides) {
   auto state = std::make_unique<State>();
   TESSERA_TRY(state->device, parse_device(options.device));
   TESSERA_TRY(state->dtype, parse_arithmetic(options.dtype, state->device));
   TESSERA_TRY(state->attention, attention_options(options, state->device));
-  state->engine = attention::make_engine(state->attention);
   TESSERA_TRY(state->folder, find_model(options.model));
+  TESSERA_TRY_OK(add_weight_formats(state->folder, state->attention.selections));
+  state->attention.overrides = overrides != nullptr ? std::move(overrides) : std::make_shared<attention::Overrides>();
+  state->engine = attention::make_engine(state->attention);
   TESSERA_TRY(state->pipeline, models::open_pipeline(state->folder));
   set_threads(options.threads);
   return Generator(std::move(state));
@@ -45,9 +47,11 @@ Result<pipeline::GenerateRequest> Generator::complete(const pipeline::GenerateRe
 Result<Generated> Generator::run(const pipeline::GenerateRequest& request, const RunHooks& hooks) {
   const auto sites = state_->pipeline->attention_sites(request);
   const auto& attention = state_->attention;
-  TESSERA_TRY_OK(
-      check_attention(plan_attention(sites, attention.selections, attention.device, tensor::dtype_of(state_->dtype)),
-                      attention.selections));
+  const auto plan = plan_attention(sites, {.selections = attention.selections,
+                                           .device = attention.device,
+                                           .dtype = tensor::dtype_of(state_->dtype),
+                                           .forced = attention.overrides->forced()});
+  TESSERA_TRY_OK(check_attention(plan, attention.selections));
   TESSERA_TRY(const auto stages, memory_stages(state_->folder, sites, state_->dtype));
   TESSERA_TRY_OK(check_memory(stages));
   pipeline::Context context{.engine = state_->engine.get(),
@@ -64,6 +68,10 @@ Result<Generated> Generator::run(const pipeline::GenerateRequest& request, const
 
 Json Generator::attention_report() const {
   return Json(attention::to_json(state_->engine->report()));
+}
+
+attention::Overrides& Generator::overrides() const {
+  return *state_->attention.overrides;
 }
 
 const std::filesystem::path& Generator::folder() const {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <filesystem>
 
+#include "attention/policy/overrides.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "pipeline/pipeline.h"
@@ -31,8 +32,10 @@ struct Generated {
 /// One request at a time; several generators may run side by side.
 class Generator {
  public:
+  /// `overrides`: shared by the generators of a program, for a ForceScope that holds for all of them; else its own.
   /// Errors: Usage (a text that no flag takes), NotFound, BadFile (the folder), Unavailable (the device).
-  static Result<Generator> open(const RuntimeOptions& options);
+  static Result<Generator> open(const RuntimeOptions& options,
+                                std::shared_ptr<attention::Overrides> overrides = nullptr);
 
   Generator(Generator&&) noexcept;
   Generator& operator=(Generator&&) noexcept;
@@ -46,6 +49,9 @@ class Generator {
 
   /// The attention decisions really taken so far: one object per site (see docs/attention.md).
   Json attention_report() const;
+
+  /// For `ForceScope(generator.overrides(), choice)` around requests.
+  attention::Overrides& overrides() const;
 
   const std::filesystem::path& folder() const;
   at::Device device() const;

@@ -13,7 +13,9 @@ struct RuntimeOptions {
   std::string quality = "exact";  ///< exact | high | fast
   int threads = 0;                ///< 0: all that the machine has
   std::string attention_backend;
+  std::string attention_backend_origin = "flag";  ///< flag | environment | config | recipe, for the report
   std::string component_attention_backends;
+  std::string component_attention_backends_origin = "flag";
   std::string attention_canary;  ///< off | first | always
   std::string inject;            ///< BACKEND:FAULT@CALL, only with TESSERA_ALLOW_INJECT=1
 };

@@ -31,6 +31,7 @@ Result<Recipe> parse_recipe(const Json& json, const std::string& origin) {
   TESSERA_TRY(o.threads, json::value_or<int>(json, "threads", o.threads));
   TESSERA_TRY(o.attention_backend, json::value_or<std::string>(json, "attention_backend", ""));
   TESSERA_TRY(o.component_attention_backends, json::value_or<std::string>(json, "component_attention_backends", ""));
+  o.attention_backend_origin = o.component_attention_backends_origin = "recipe";
   return recipe;
 }
 

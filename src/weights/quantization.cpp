@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
+
 namespace tessera::weights {
 namespace {
 
@@ -31,6 +33,21 @@ bool has_fp8(const Checkpoint& checkpoint) {
 }
 
 }  // namespace
+
+std::string attention_format(const Json& config) {
+  if (!config.is_object() || !config.contains("quantization_config")) return "";
+  const Json& declared = config.at("quantization_config");
+  const auto text = [&](const char* key) {
+    const bool there = declared.is_object() && declared.contains(key) && declared.at(key).is_string();
+    return there ? strings::lower(declared.at(key).get<std::string>()) : std::string();
+  };
+  const std::string method = text("quant_method");
+  if (method != "modelopt") return method;
+  // ModelOpt writes "quant_algo": "NVFP4" or "FP8"; diffusers' form of it "quant_type".
+  const std::string algorithm = text("quant_algo").empty() ? text("quant_type") : text("quant_algo");
+  if (algorithm.find("fp4") != std::string::npos) return "modelopt_fp4";
+  return algorithm.find("fp8") != std::string::npos ? "modelopt_fp8" : method;
+}
 
 std::string quantization_of(const Json& config, const Checkpoint& checkpoint) {
   const auto declared = config.is_object() ? config.find("quantization_config") : config.end();

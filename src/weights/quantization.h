@@ -12,4 +12,8 @@ namespace tessera::weights {
 /// it; empty when nothing points to a quantisation. `config`: the component's config.json, or null.
 std::string quantization_of(const Json& config, const Checkpoint& checkpoint);
 
+/// The name under which the policy of attention knows a declared format: "modelopt_fp4", "modelopt_fp8", else the
+/// method's own name in lower case; empty when `config` declares none.
+std::string attention_format(const Json& config);
+
 }  // namespace tessera::weights

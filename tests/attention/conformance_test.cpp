@@ -51,6 +51,23 @@ TEST_P(EveryPath, EqualsTheReferenceOnEveryProblem) {
   }
 }
 
+TEST_P(EveryPath, TakesMasksWithPackedSequencesOrRefusesThem) {
+  for (const auto& problem : masked_packed_table()) {
+    const auto made = make_problem(problem);
+    const AttentionOutputs outputs = allocate_outputs(made->inputs, true);
+    const Status done = run_path(GetParam(), made->inputs, outputs);
+    const bool kernel = GetParam().id == BackendId::CpuFlash;
+    ASSERT_EQ(done.has_value(), !kernel) << problem.name;
+    if (kernel) {
+      EXPECT_EQ(done.error().code, ErrorCode::Unsupported);
+    } else {
+      const Deviation d = deviation(outputs, reference_answer(made->inputs));
+      EXPECT_LE(d.out, out_tolerance(problem.dtype)) << problem.name;
+      EXPECT_LE(d.lse, lse_tolerance(problem.dtype)) << problem.name;
+    }
+  }
+}
+
 TEST_P(EveryPath, LeavesItsInputsAsTheyWere) {
   for (const auto& problem : problem_table()) {
     const auto made = make_problem(problem);

@@ -135,9 +135,112 @@ TEST(Engine, ObeysChoicesPerComponentAndRole) {
   const auto rows = scripted.engine->report();
   EXPECT_EQ(rows.at(0).backend, "cpu_flash");
   EXPECT_EQ(rows.at(1).backend, "torch_sdpa");
-  EXPECT_EQ(rows.at(1).origin, "component_role");
+  EXPECT_EQ(rows.at(1).origin, "flag");
+  EXPECT_EQ(rows.at(1).level, "component_role");
   EXPECT_EQ(scripted.engine->unused_choices(), (std::vector<std::string>{"text_encoder", "vae"}));
   EXPECT_FALSE(scripted.engine->run(made->inputs, {"text_encoder", Role::Self})) << "fa3 does not run on a CPU";
+}
+
+TEST(Engine, ALayersPinGoesBeforeEverythingAndItsDefaultBehind) {
+  EngineOptions options;
+  options.selections.base.server = choose(BackendId::CpuFlash);
+  Scripted scripted(fine, options);
+  const auto made = small_problem();
+  CallSite site = kTransformer;
+  site.pin = choose(BackendId::TorchSdpa);
+  EXPECT_TRUE(scripted.engine->run(made->inputs, site));
+  EXPECT_TRUE(scripted.engine->run(made->inputs, kTransformer));
+  auto rows = scripted.engine->report();
+  ASSERT_EQ(rows.size(), 2U) << "a pinned layer shares no decision with the others";
+  EXPECT_EQ(rows[0].backend, "torch_sdpa");
+  EXPECT_EQ(rows[0].origin, "layer_pin");
+  EXPECT_EQ(rows[1].backend, "cpu_flash");
+
+  Scripted automatic(fine);
+  site = kTransformer;
+  site.layer_default = choose(BackendId::TorchSdpa);
+  EXPECT_TRUE(automatic.engine->run(made->inputs, site));
+  EXPECT_EQ(automatic.engine->report().at(0).backend, "torch_sdpa");
+  EXPECT_EQ(automatic.engine->report().at(0).origin, "layer_default");
+}
+
+TEST(Engine, AForceScopeHoldsForEveryEngineThatSharesTheOverrides) {
+  EngineOptions options;
+  options.overrides = std::make_shared<Overrides>();
+  options.selections.choices = *parse_component_choices("transformer=cpu_flash");
+  Scripted one(fine, options), other(fine, options);
+  const auto made = small_problem();
+  const auto backend = [&](Scripted& scripted) {
+    EXPECT_TRUE(scripted.engine->run(made->inputs, kTransformer));
+    return scripted.engine->report().back().backend;
+  };
+  EXPECT_EQ(backend(one), "cpu_flash");
+  {
+    const ForceScope force(*options.overrides, choose(BackendId::TorchSdpa));
+    EXPECT_EQ(backend(one), "torch_sdpa");
+    EXPECT_EQ(backend(other), "torch_sdpa");
+    EXPECT_EQ(one.engine->report().back().origin, "forced");
+  }
+  EXPECT_TRUE(one.engine->run(made->inputs, kTransformer));
+  const auto rows = one.engine->report();
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].calls, 2) << "the former decision serves again";
+  EXPECT_EQ(rows[1].calls, 1);
+}
+
+TEST(Engine, ForceScopesOfOtherThreadsNeverMixDecisions) {
+  EngineOptions options;
+  options.overrides = std::make_shared<Overrides>();
+  Scripted scripted(fine, options);
+  const auto made = small_problem();
+  std::jthread forcing([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) const ForceScope force(*options.overrides, choose(BackendId::TorchSdpa));
+  });
+  for (int i = 0; i < 300; ++i) EXPECT_TRUE(scripted.engine->run(made->inputs, kTransformer));
+  forcing.request_stop();
+  forcing.join();
+  for (const auto& row : scripted.engine->report()) {
+    EXPECT_EQ(row.backend, row.origin == "forced" ? "torch_sdpa" : "cpu_flash");
+  }
+}
+
+TEST(Engine, ServesPackedSequencesAndChecksThemLikeOthers) {
+  EngineOptions options;
+  options.canary = CanaryMode::Always;
+  const auto engine = make_engine(options);
+  for (const auto* table : {&problem_table(), &masked_packed_table()}) {
+    for (const auto& problem : *table) {
+      if (problem.query_bounds.empty()) continue;
+      const auto made = make_problem(problem);
+      const auto outputs = engine->run(made->inputs, kTransformer, true);
+      ASSERT_TRUE(outputs) << problem.name << ": " << outputs.error().line();
+      EXPECT_LE(deviation(*outputs, reference_answer(made->inputs)).out, out_tolerance(problem.dtype)) << problem.name;
+    }
+  }
+  for (const auto& row : engine->report()) EXPECT_NE(row.canary, "failed") << row.evidence;
+}
+
+TEST(Engine, TheCanaryFindsSequencesThatSeeEachOther) {
+  // A backend that ignores the bounds: right for every dense call.
+  struct Mixing : AttentionBackend {
+    Status run(const AttentionInputs& in, const AttentionOutputs& outputs, Quality tier) override {
+      AttentionInputs all = in;
+      all.packed.reset();
+      return make_backend(BackendId::TorchSdpa)->run(all, outputs, tier);
+    }
+  };
+  BackendMap backends;
+  backends.emplace(BackendId::CpuFlash, std::make_unique<Mixing>());
+  backends.emplace(BackendId::TorchSdpa, make_backend(BackendId::TorchSdpa));
+  EngineOptions options;
+  options.canary = CanaryMode::First;
+  AttentionEngine engine(options, std::move(backends));
+  Problem problem = {"mixing", {1, 40, 40, 2, 2, 16, 16}};
+  problem.query_bounds = problem.key_bounds = {0, 15, 40};
+  const auto made = make_problem(problem);
+  expect_right(engine.run(made->inputs, kTransformer), made->inputs);
+  EXPECT_EQ(engine.report().at(0).canary, "failed");
+  EXPECT_EQ(engine.report().at(0).backend, "torch_sdpa");
 }
 
 TEST(Engine, AnswersEmptyProblemsWithoutABackend) {

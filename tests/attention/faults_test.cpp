@@ -130,6 +130,20 @@ TEST(Faults, AStrictChoiceFailsInsteadOfFallingBack) {
   }
 }
 
+TEST(Faults, ALatchAndAQuarantineAreOneLogLineEach) {
+  const std::pair<Fault, const char*> cases[] = {{Fault::Unsupported, "is not asked again for"},
+                                                 {Fault::NoWrite, "is not used any more"}};
+  for (const auto& [fault, text] : cases) {
+    testing::internal::CaptureStderr();
+    (void)run_threads(*make_engine(options_for(BackendId::CpuFlash, fault, 1)));
+    const std::string log = testing::internal::GetCapturedStderr();
+    std::size_t lines = 0;
+    for (auto at = log.find(text); at != log.npos; at = log.find(text, at + 1)) ++lines;
+    EXPECT_EQ(lines, 1U) << fault_name(fault) << ":\n" << log;
+    EXPECT_NE(log.find("cpu_flash"), std::string::npos) << log;
+  }
+}
+
 TEST(Faults, WithoutACanaryGarbageIsNotNoticed) {
   // Shows that the tests above fail when the canary does not work.
   EngineOptions options = options_for(BackendId::CpuFlash, Fault::Garbage, 2);

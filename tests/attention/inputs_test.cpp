@@ -32,6 +32,27 @@ TEST(Inputs, RefusesTensorsThatDoNotFitTogether) {
   expect_misuse("scale", [](AttentionInputs& in) { in.scale = std::nan(""); });
 }
 
+TEST(Inputs, RefusesBoundsOfSequencesThatDoNotFit) {
+  const auto made = make_problem({"packed", {1, 9, 11, 4, 2, 16, 16}});
+  const auto with = [&](const std::vector<int64_t>& query, const std::vector<int64_t>& key) {
+    AttentionInputs in = made->inputs;
+    in.packed = Packed{query, key};
+    return validate(in);
+  };
+  EXPECT_TRUE(with({0, 4, 9}, {0, 0, 11}));
+  EXPECT_TRUE(with({0, 4}, {0, 3}));
+  for (const auto& bad : std::vector<std::vector<int64_t>>{{}, {0}, {1, 9}, {0, 5, 4}, {0, 4, 10}, {0, 4, 6, 9}}) {
+    const Status status = with(bad, {0, 4, 9});
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code, ErrorCode::Misuse);
+  }
+  EXPECT_FALSE(with({0, 4, 9}, {0, 4, 12}));
+  const auto two = make_problem({"two rows", {2, 9, 9, 4, 2, 16, 16}});
+  const std::vector<int64_t> bounds = {0, 9};
+  two->inputs.packed = Packed{bounds, bounds};
+  EXPECT_FALSE(validate(two->inputs));
+}
+
 TEST(Inputs, RefusesMasksThatDoNotFit) {
   const std::vector<int64_t> few = {3}, negative = {3, -1}, large = {3, 12};
   expect_misuse("few lengths", [&](AttentionInputs& in) { in.mask = KeyLengths{few}; });

@@ -105,6 +105,25 @@ double difference(double got, double want) {
   return std::isfinite(got) ? std::abs(got - want) : kInfinity;
 }
 
+Problem packed(Problem p, std::vector<int64_t> query_bounds, std::vector<int64_t> key_bounds = {}) {
+  p.query_bounds = std::move(query_bounds);
+  p.key_bounds = key_bounds.empty() ? p.query_bounds : std::move(key_bounds);
+  return p;
+}
+
+/// True when a packed call lets query i see key j, causality aside; `offset` is where the key's number starts to count.
+bool same_sequence(const Packed& packed, int64_t i, int64_t j, int64_t& query, int64_t& key, int64_t& shift) {
+  const auto& [q, k] = packed;
+  for (size_t s = 0; s + 1 < q.size(); ++s) {
+    if (i < q[s] || i >= q[s + 1] || j < k[s] || j >= k[s + 1]) continue;
+    query = i - q[s];
+    key = j - k[s];
+    shift = (k[s + 1] - k[s]) - (q[s + 1] - q[s]);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 const std::vector<Problem>& problem_table() {
@@ -160,6 +179,27 @@ const std::vector<Problem>& problem_table() {
       {"bf16 with an additive mask", {2, 24, 50, 2, 2, 64, 64}, at::kBFloat16, Causal::None, AddInf},
       {"fp16", {1, 40, 40, 2, 2, 64, 64}, at::kHalf},
       {"fp16 causal grouped", {1, 29, 29, 4, 1, 80, 80}, at::kHalf, Causal::TopLeft},
+      packed({"packed sequences", {1, 100, 100, 2, 2, 32, 32}}, {0, 1, 34, 34, 100}),
+      packed({"packed with a tail", {1, 60, 60, 4, 2, 64, 32}}, {0, 17, 40}),
+      packed({"packed causal", {1, 80, 80, 2, 2, 32, 32}, at::kFloat, Causal::TopLeft}, {0, 33, 80}),
+      packed({"packed cross", {1, 50, 90, 2, 2, 40, 40}}, {0, 20, 30, 50}, {0, 5, 5, 90}),
+      packed({"packed cross causal", {1, 50, 90, 2, 2, 40, 40}, at::kFloat, Causal::TopLeft}, {0, 20, 50}, {0, 5, 80}),
+      packed({"packed cross bottom right", {1, 50, 90, 2, 2, 40, 40}, at::kFloat, Causal::BottomRight}, {0, 20, 50},
+             {0, 5, 80}),
+      packed({"packed bf16", {1, 70, 70, 4, 4, 64, 64}, at::kBFloat16, Causal::None, None, Memory::PackedQkv},
+             {0, 30, 70}),
+      packed({"packed without a token", {1, 8, 8, 1, 1, 16, 16}}, {0, 0}),
+  };
+  return table;
+}
+
+const std::vector<Problem>& masked_packed_table() {
+  using enum MaskShape;
+  static const std::vector<Problem> table = {
+      packed({"packed with a length", {1, 60, 60, 2, 2, 32, 32}, at::kFloat, Causal::None, Lengths}, {0, 20, 58, 60}),
+      packed({"packed with a plane", {1, 60, 60, 2, 2, 32, 32}, at::kFloat, Causal::TopLeft, BoolPlane}, {0, 20, 55}),
+      packed({"packed with a bias", {1, 40, 60, 2, 2, 32, 32}, at::kFloat, Causal::None, AddHeads}, {0, 20, 40},
+             {0, 9, 60}),
   };
   return table;
 }
@@ -174,6 +214,10 @@ std::unique_ptr<MadeProblem> make_problem(const Problem& p) {
   in.causal = p.causal;
   in.scale = p.scale != 0 ? p.scale : 1 / std::sqrt(static_cast<double>(s.head_dim));
   in.mask = make_mask(p, made->lengths);
+  if (p.query_bounds.empty()) return made;
+  made->query_bounds = p.query_bounds;
+  made->key_bounds = p.key_bounds;
+  in.packed = Packed{made->query_bounds, made->key_bounds};
   return made;
 }
 
@@ -182,10 +226,12 @@ test::ReferenceResult reference_answer(const AttentionInputs& in) {
   test::ReferenceProblem p = {s.batch,     s.seq_q,  s.seq_kv,         s.heads_q,      s.heads_kv,       s.head_dim,
                               s.value_dim, in.scale, reader(in.query), reader(in.key), reader(in.value), {}};
   const auto* lengths = std::get_if<KeyLengths>(&in.mask);
-  const int64_t shift = in.causal == Causal::BottomRight ? s.seq_kv - s.seq_q : 0;
-  p.bias = [bias = bias_reader(in), lengths, shift, causal = in.causal](int64_t b, int64_t h, int64_t i, int64_t j) {
+  p.bias = [bias = bias_reader(in), lengths, s, &in](int64_t b, int64_t h, int64_t i, int64_t j) {
+    int64_t query = i, key = j, shift = s.seq_kv - s.seq_q;
+    if (in.packed && !same_sequence(*in.packed, i, j, query, key, shift)) return -kInfinity;
     if (lengths != nullptr && j >= lengths->values[b]) return -kInfinity;
-    if (causal != Causal::None && j > i + shift) return -kInfinity;
+    if (in.causal == Causal::TopLeft && key > query) return -kInfinity;
+    if (in.causal == Causal::BottomRight && key > query + shift) return -kInfinity;
     return bias(b, h, i, j);
   };
   return test::reference_attention(p);

@@ -32,7 +32,9 @@ struct Problem {
   Causal causal = Causal::None;
   MaskShape mask = MaskShape::None;
   Memory memory = Memory::Dense;
-  double scale = 0;  ///< 0: 1 / sqrt(D)
+  double scale = 0;                        ///< 0: 1 / sqrt(D)
+  std::vector<int64_t> query_bounds = {};  ///< not empty: packed sequences
+  std::vector<int64_t> key_bounds = {};    ///< empty: those of the queries
 };
 
 inline std::ostream& operator<<(std::ostream& out, const Problem& p) {
@@ -42,10 +44,13 @@ inline std::ostream& operator<<(std::ostream& out, const Problem& p) {
 /// Every contract of an attention call, in small sizes that cross the kernels' tile borders.
 const std::vector<Problem>& problem_table();
 
-/// A case with its tensors. The lengths that the mask points at live here.
+/// Packed sequences with masks: not every backend takes the two together.
+const std::vector<Problem>& masked_packed_table();
+
+/// A case with its tensors. The lengths and bounds that the inputs point at live here.
 struct MadeProblem {
   AttentionInputs inputs;
-  std::vector<int64_t> lengths;
+  std::vector<int64_t> lengths, query_bounds, key_bounds;
 };
 
 /// Normal random values, equal for equal problems. Not copied or moved: inputs may point into it.

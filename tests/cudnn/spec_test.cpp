@@ -25,6 +25,26 @@ TEST(CudnnGuards, LetOrdinaryProblemsThrough) {
   EXPECT_EQ(refusal(good(), kVersion), std::nullopt);
 }
 
+TEST(CudnnSpec, ADenseMaskIsABiasInRowsOfSixteenBytes) {
+  AttentionProblem p;
+  p.seq_q = 77, p.seq_kv = 226, p.heads_q = p.heads_kv = 64, p.head_dim = p.value_dim = 64;
+  for (const MaskKind mask : {MaskKind::Bool, MaskKind::Additive}) {
+    p.mask = mask;
+    p.causal = Causal::BottomRight;
+    const Spec s = spec_of(p);
+    EXPECT_EQ(refusal(s, kVersion), std::nullopt);
+    EXPECT_EQ(s.bias[2], 232);
+    EXPECT_EQ(s.causal, Causal::None) << "the mask carries it";
+  }
+}
+
+TEST(CudnnSpec, TheSecondEngineIsTheFirstPlanOfAnotherClass) {
+  EXPECT_EQ(second_engine({8, 8, 8, 10}), 3);
+  EXPECT_EQ(second_engine({10, 10, 8, 10}), 2);
+  EXPECT_EQ(second_engine({8, 8}), 0);
+  EXPECT_EQ(second_engine({}), 0);
+}
+
 TEST(CudnnGuards, EachRefusalHasItsOwnReason) {
   const struct {
     const char* reason;

@@ -2,7 +2,30 @@
 
 #include <algorithm>
 
+#include "base/env.h"
+
 namespace tessera::cli {
+namespace {
+
+/// The parser takes a value from the command line, else from the environment, else from the config file.
+std::string origin_of(const std::string& flag, const std::vector<std::string>& arguments) {
+  const auto names_it = [&](const std::string& word) { return word == flag || word.starts_with(flag + "="); };
+  if (std::ranges::any_of(arguments, names_it)) return "flag";
+  const auto value = env::get(environment_name(flag));
+  return value && !value->empty() ? "environment" : "config";
+}
+
+}  // namespace
+
+void note_origins(const CLI::App& command, const std::vector<std::string>& arguments, SharedOptions& shared) {
+  const std::pair<const char*, std::string*> flags[] = {
+      {"--attention-backend", &shared.attention_backend_origin},
+      {"--component-attention-backends", &shared.component_attention_backends_origin}};
+  for (const auto& [flag, origin] : flags) {
+    const CLI::Option* option = command.get_option_no_throw(flag);
+    if (option != nullptr && option->count() > 0) *origin = origin_of(flag, arguments);
+  }
+}
 
 std::string environment_name(const std::string& flag) {
   std::string name = "TESSERA_";

@@ -1,8 +1,9 @@
-// How a subcommand plugs into the program: one file each, one add_… function, one row in main.cpp.
+// How a subcommand plugs into the program: one file each, one add_… function, one row in program.cpp.
 #pragma once
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -21,6 +22,9 @@ struct SharedOptions {
   std::string quality = "exact";             ///< exact | high | fast
   std::string attention_backend;             ///< NAME, strict:NAME or prefer:NAME
   std::string component_attention_backends;  ///< KEY=NAME,…; KEY = component or component.role
+  // Who set the last two: "flag", "environment" or "config".
+  std::string attention_backend_origin = "flag";
+  std::string component_attention_backends_origin = "flag";
 };
 
 /// What a command does once its flags are parsed. An Error becomes one "error: …" line and the exit status.
@@ -38,6 +42,9 @@ void add_shared_flags(CLI::App& command, SharedOptions& shared);
 
 /// The subcommand `bench`, under which every benchmark is one; made by the first who asks.
 CLI::App& bench_group(CLI::App& app);
+
+/// Fills in the origins of the attention flags, once `command` is parsed. `arguments`: the command line's words.
+void note_origins(const CLI::App& command, const std::vector<std::string>& arguments, SharedOptions& shared);
 
 /// `VAR` of a flag: "--attention-backend" → "TESSERA_ATTENTION_BACKEND".
 std::string environment_name(const std::string& flag);

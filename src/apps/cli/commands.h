@@ -5,7 +5,7 @@
 
 namespace tessera::cli {
 
-// One line per subcommand: declare it here, define it in its own file, add it to the table in main.cpp.
+// One line per subcommand: declare it here, define it in its own file, add it to the table in program.cpp.
 Command add_bench_attention(CLI::App& app, SharedOptions& shared);
 Command add_bench_generate(CLI::App& app, SharedOptions& shared);
 Command add_compare(CLI::App& app, SharedOptions& shared);

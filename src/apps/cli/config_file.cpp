@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "apps/cli/command.h"
+#include "base/env.h"
 
 namespace tessera::cli {
 namespace {
@@ -50,8 +51,9 @@ class FileOfFlags : public CLI::ConfigTOML {
 }  // namespace
 
 void add_config_file(CLI::App& app) {
-  app.set_config("--config", "", "a file of flags (INI/TOML); the command line and the environment win over it")
-      ->envname("TESSERA_CONFIG");
+  const auto named = env::get("TESSERA_CONFIG");  // the parser does not look for this option's variable
+  app.set_config("--config", named.value_or(""),
+                 "a file of flags (INI/TOML); the command line and the environment win over it", named.has_value());
   app.config_formatter(std::make_shared<FileOfFlags>(app));
   app.allow_config_extras(CLI::config_extras_mode::error);
   for (CLI::App* sub : app.get_subcommands(nullptr)) sub->fallthrough();

@@ -67,6 +67,7 @@ std::vector<std::string> missing(const Report& report) {
   std::vector<std::string> out;
   if (!report.cuda.empty()) out.push_back("CUDA: " + report.cuda);
   for (const BackendState& state : report.backends) {
+    if (state.id == BackendId::Plugin) continue;  // nobody misses a kernel of their own
     const bool wanted = state.verdict.reason == attention::Reason::NotInstalled ||
                         state.verdict.reason == attention::Reason::BindingBroken;
     if (wanted && report.device.is_cuda())

@@ -1,6 +1,9 @@
 // `tessera explain`: which attention backend each call gets on a device, and why each other one was refused.
+#include "tensor/aten.h"
+
 #include "apps/cli/explain.h"
 #include "apps/cli/explain_model.h"
+#include "apps/cli/explain_table.h"
 
 #include <iostream>
 #include <memory>
@@ -13,6 +16,7 @@
 #include "base/strings.h"
 #include "platform/profile_json.h"
 #include "platform/simulate.h"
+#include "runtime/attention_options.h"
 
 namespace tessera::cli {
 namespace {
@@ -29,6 +33,7 @@ struct Options {
   Json problem = Json::object();  ///< the problem flags that were given, as a batch row's "problem"
   bool batch = false;
   bool ask_cudnn = false;
+  bool markdown = false;
   ModelSize model;
 };
 
@@ -72,8 +77,8 @@ void add_problem_flags(CLI::App& app, const std::shared_ptr<Options>& o) {
       "--needs-lse", [o](int64_t n) { o->problem["needs_lse"] = n > 0; }, "ask for the log-sum-exp");
 }
 
-Result<std::vector<ExplainSite>> sites_of(const Options& o, const SharedOptions& shared,
-                                          const platform::DeviceProfile& device) {
+Result<std::vector<ExplainSite>> sites_of(const Options& o, const SharedOptions& shared, ExplainContext& context) {
+  const platform::DeviceProfile& device = context.device;
   const std::string dtype = shared.dtype == "auto" ? (device.is_cuda() ? "bf16" : "fp32") : shared.dtype;
   const auto parsed = parse_dtype(dtype);
   if (!parsed)
@@ -81,10 +86,14 @@ Result<std::vector<ExplainSite>> sites_of(const Options& o, const SharedOptions&
   std::vector<ExplainSite> sites;
   if (!o.shapes.empty()) {
     TESSERA_TRY(const auto shapes, attention::named_shape_list(o.shapes));
-    for (const auto& shape : shapes) sites.push_back({std::string(shape.name), o.component, shape.problem(*parsed), 0});
+    for (const auto& shape : shapes) sites.push_back({std::string(shape.name), o.component, shape.problem(*parsed)});
   }
   if (!o.model.model.empty()) {
-    TESSERA_TRY(auto of_model, model_sites(o.model, *parsed));
+    TESSERA_TRY(auto of_model, model_sites(o.model, *parsed, context.selections));
+    if (!o.quant.empty()) {
+      for (auto& [component, selection] : context.selections.components) selection.quant = o.quant;
+    }
+    TESSERA_TRY_OK(check_model_overrides(of_model, context));
     sites.insert(sites.end(), of_model.begin(), of_model.end());
   }
   if (!o.problem.empty() || !o.causal.empty() || sites.empty()) {
@@ -92,7 +101,7 @@ Result<std::vector<ExplainSite>> sites_of(const Options& o, const SharedOptions&
     if (!o.causal.empty()) fields["causal"] = o.causal;
     fields["dtype"] = dtype;
     TESSERA_TRY(const AttentionProblem problem, attention::problem_from_json(fields));
-    sites.push_back({"problem", o.component, problem, 0});
+    sites.push_back({"problem", o.component, problem});
   }
   return sites;
 }
@@ -100,37 +109,45 @@ Result<std::vector<ExplainSite>> sites_of(const Options& o, const SharedOptions&
 Result<ExplainContext> context_of(const Options& o, const SharedOptions& shared) {
   ExplainContext c;
   c.json = shared.json;
+  c.markdown = o.markdown;
   TESSERA_TRY(auto device, device_profile(shared.device));
   TESSERA_TRY(c.device, platform::simulate(std::move(device), o.simulate));
-  if (!shared.attention_backend.empty()) {
-    TESSERA_TRY(c.selection.server, attention::parse_choice(shared.attention_backend));
-  }
-  auto components = attention::parse_component_map(shared.component_attention_backends);
-  if (!components) return fail(components.error().error);
-  c.components = std::move(*components);
-  c.selection.quant = o.quant;
-  c.selection.quality = attention::parse_quality(shared.quality).value_or(attention::Quality::Exact);
+  TESSERA_TRY(c.selections, runtime::selections_of(
+                                {.quality = shared.quality,
+                                 .attention_backend = shared.attention_backend,
+                                 .attention_backend_origin = shared.attention_backend_origin,
+                                 .component_attention_backends = shared.component_attention_backends,
+                                 .component_attention_backends_origin = shared.component_attention_backends_origin}));
+  c.selections.base.quant = o.quant;
   for (const std::string& name : strings::split(o.model_supports, ',')) {
     TESSERA_TRY(const auto choice, attention::parse_choice(name));
-    c.selection.model_supports.push_back(choice);
+    c.selections.base.model_supports.push_back(choice);
   }
   return c;
 }
 
-attention::Selection selection_for(const ExplainSite& site, const ExplainContext& context) {
-  attention::Selection s = context.selection;
-  const auto own = attention::choices_for(context.components, site.component);
-  s.component = own.whole;
-  const auto role = own.by_role.find(site.problem.role);
-  if (role != own.by_role.end()) s.component_role = role->second;
-  // The global flag binds transformers; text encoders and VAE take it as a preference.
-  s.server_may_fall_back = !site.component.starts_with("transformer");
-  return s;
+attention::Decision decide(const ExplainSite& site, const ExplainContext& context) {
+  attention::Selection s = context.selections.at(site.component, site.problem.role);
+  if (site.pin) s.layer_pin = site.pin;
+  if (site.layer_default) s.layer_default = site.layer_default;
+  return attention::resolve(site.problem, s, context.device);
+}
+
+std::string_view stage_name(pipeline::SiteStage stage) {
+  switch (stage) {
+    case pipeline::SiteStage::Encode:
+      return "prompt";
+    case pipeline::SiteStage::Step:
+      return "step";
+    case pipeline::SiteStage::Decode:
+      return "decode";
+  }
+  return "step";
 }
 
 void print_site(const ExplainSite& site, const attention::Decision& decision, const ExplainContext& context) {
   std::cout << site.name << "  " << describe(site.problem);
-  if (site.calls_per_step > 0) std::cout << "  x" << site.calls_per_step << " per step";
+  if (site.calls_per_step > 0) std::cout << "  x" << site.calls_per_step << " per " << stage_name(site.stage);
   std::cout << "\n";
   std::string text = decision.explain();
   text = "  " + text.substr(0, text.size() - 1);
@@ -144,7 +161,11 @@ void print_site(const ExplainSite& site, const attention::Decision& decision, co
 
 OrderedJson site_json(const ExplainSite& site, const attention::Decision& decision, const ExplainContext& context) {
   OrderedJson out = {{"name", site.name}, {"component", site.component}};
-  if (site.calls_per_step > 0) out["calls_per_step"] = site.calls_per_step;
+  if (site.calls_per_step > 0) {
+    out["calls"] = site.calls_per_step;
+    out["calls_per"] = stage_name(site.stage);
+    out["calls_per_step"] = site.stage == pipeline::SiteStage::Step ? site.calls_per_step : 0;
+  }
   out["problem"] = attention::problem_to_json(site.problem);
   out.update(attention::decision_to_json(decision));
   for (const ExplainExtra& extra : context.extras) {
@@ -162,7 +183,7 @@ Status run(const Options& o, const SharedOptions& shared) {
   if (o.batch) return explain_batch(shared.device, o.simulate, extras);
   TESSERA_TRY(auto context, context_of(o, shared));
   context.extras = std::move(extras);
-  TESSERA_TRY(const auto sites, sites_of(o, shared, context.device));
+  TESSERA_TRY(const auto sites, sites_of(o, shared, context));
   explain_sites(sites, context);
   return {};
 }
@@ -170,10 +191,16 @@ Status run(const Options& o, const SharedOptions& shared) {
 }  // namespace
 
 void explain_sites(const std::vector<ExplainSite>& sites, const ExplainContext& context) {
+  if (context.markdown) {
+    std::vector<ExplainedSite> table;
+    for (const ExplainSite& site : sites) table.emplace_back(site, decide(site, context));
+    std::cout << markdown_table(table, context.device);
+    return;
+  }
   OrderedJson rows = OrderedJson::array();
   if (!context.json) std::cout << "device " << context.device.name << "\n";
   for (const ExplainSite& site : sites) {
-    const auto decision = attention::resolve(site.problem, selection_for(site, context), context.device);
+    const auto decision = decide(site, context);
     if (context.json) {
       rows.push_back(site_json(site, decision, context));
     } else {
@@ -200,6 +227,7 @@ Command add_explain(CLI::App& app, SharedOptions& shared) {
   command->add_option("--model-supports", o->model_supports, "backends that the model lists, between commas");
   command->add_option("--component", o->component, "whose overrides and strictness apply");
   command->add_flag("--ask-cudnn", o->ask_cudnn, "add what the real cuDNN says about the device; no GPU is needed");
+  command->add_flag("--markdown", o->markdown, "a table for the documentation");
   command->add_flag("--batch", o->batch, "read JSON lines on stdin, write one line each");
   command->add_option("--model", o->model.model, "every attention site of a model folder (or demo); no weights needed");
   command->add_option("--height", o->model.height, "pixels, with --model");

@@ -7,11 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "attention/policy/component_map.h"
 #include "attention/policy/problem.h"
 #include "attention/policy/selection.h"
+#include "attention/selections.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "pipeline/attention_site.h"
 #include "platform/device_profile.h"
 
 namespace tessera::cli {
@@ -22,6 +23,9 @@ struct ExplainSite {
   std::string component = "transformer";  ///< whose overrides and strictness apply
   attention::AttentionProblem problem;
   int64_t calls_per_step = 0;  ///< 0: not known, not printed
+  pipeline::SiteStage stage = pipeline::SiteStage::Step;
+  std::optional<attention::Choice> pin = std::nullopt;
+  std::optional<attention::Choice> layer_default = std::nullopt;
 };
 
 /// A further answer about a problem on a device, e.g. {"ask_cudnn", {…}}; nothing when it has none to give.
@@ -30,10 +34,10 @@ using ExplainExtra = std::function<std::optional<std::pair<std::string, OrderedJ
 
 struct ExplainContext {
   platform::DeviceProfile device;
-  attention::Selection selection;  ///< the global flag, quality, quant format, the model's set
-  attention::ComponentMap components;
+  attention::SelectionTable selections;
   std::vector<ExplainExtra> extras;
   bool json = false;
+  bool markdown = false;  ///< a table for the documentation
 };
 
 /// Decides every site and prints it: people's text, or one JSON object {"device", "sites"}.

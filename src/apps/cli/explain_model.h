@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/cli/explain.h"
+#include "attention/selections.h"
 
 namespace tessera::cli {
 
@@ -18,7 +19,12 @@ struct ModelSize {
   std::optional<int64_t> max_sequence_length;
 };
 
-/// One site for each kind of call. Errors: NotFound, BadFile (the folder), Usage (a size that the model refuses).
-Result<std::vector<ExplainSite>> model_sites(const ModelSize& size, DType dtype);
+/// One site for each kind of call; the weight formats that the folder declares go into `selections`. Errors: NotFound,
+/// BadFile (the folder), Usage (a size that the model refuses).
+Result<std::vector<ExplainSite>> model_sites(const ModelSize& size, DType dtype, attention::SelectionTable& selections);
+
+/// The error that `generate` would end with although every site has a backend: an override that controls no layer, or
+/// that layers do not follow.
+Status check_model_overrides(const std::vector<ExplainSite>& sites, const ExplainContext& context);
 
 }  // namespace tessera::cli

@@ -78,9 +78,13 @@ void lay_over(const SharedOptions& shared, const CLI::App& command, runtime::Run
   if (given("--dtype")) options.dtype = shared.dtype;
   if (given("--quality")) options.quality = shared.quality;
   if (given("--threads")) options.threads = shared.threads;
-  if (given("--attention-backend")) options.attention_backend = shared.attention_backend;
+  if (given("--attention-backend")) {
+    options.attention_backend = shared.attention_backend;
+    options.attention_backend_origin = shared.attention_backend_origin;
+  }
   if (given("--component-attention-backends")) {
     options.component_attention_backends = shared.component_attention_backends;
+    options.component_attention_backends_origin = shared.component_attention_backends_origin;
   }
 }
 

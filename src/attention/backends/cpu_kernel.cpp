@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "attention/segments.h"
 #include "base/strings.h"
 #include "tensor/dtypes.h"
 
@@ -90,6 +91,11 @@ kernels::AttentionArgs kernel_args(const AttentionInputs& in, const AttentionOut
   args.scale = static_cast<float>(in.scale);
   args.causal = kernel_causal(in.causal);
   set_mask(args, in.mask);
+  if (in.packed) {
+    args.batch = static_cast<int64_t>(in.packed->query_bounds.size()) - 1;
+    args.cu_seqlens_q = in.packed->query_bounds.data();
+    args.cu_seqlens_k = in.packed->key_bounds.data();
+  }
   return args;
 }
 
@@ -103,8 +109,28 @@ kernels::ParallelFor aten_threads() {
   return {run_tasks, nullptr, at::get_num_threads()};
 }
 
+/// The kernels write the LSE of packed sequences as [Hq, their queries] without a gap.
+Status CpuKernelBackend::run_packed(const AttentionInputs& inputs, const AttentionOutputs& outputs,
+                                    Quality tier) const {
+  if (!std::holds_alternative<std::monostate>(inputs.mask)) {
+    return fail(ErrorCode::Unsupported, name_ + ": takes no mask together with packed sequences");
+  }
+  const int64_t used = inputs.packed->query_bounds.back();
+  AttentionOutputs target = outputs;
+  if (outputs.lse.defined()) target.lse = at::empty({1, outputs.lse.size(1), used}, outputs.lse.options());
+  TESSERA_TRY_OK(run_kernel(inputs, target, tier));
+  if (outputs.lse.defined()) outputs.lse.narrow(2, 0, used).copy_(target.lse);
+  clear_after_segments(*inputs.packed, outputs);
+  return {};
+}
+
 Status CpuKernelBackend::run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality tier) {
   if (!inputs.query.is_cpu()) return fail(ErrorCode::Unsupported, name_ + ": the tensors are not on the CPU");
+  return inputs.packed ? run_packed(inputs, outputs, tier) : run_kernel(inputs, outputs, tier);
+}
+
+Status CpuKernelBackend::run_kernel(const AttentionInputs& inputs, const AttentionOutputs& outputs,
+                                    Quality tier) const {
   kernels::AttentionArgs args = kernel_args(inputs, outputs);
   args.tier = kernel_tier(tier);
   args.isa = isa_;

@@ -15,6 +15,9 @@ class CpuKernelBackend : public AttentionBackend {
   Status run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality tier) override;
 
  private:
+  Status run_packed(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality tier) const;
+  Status run_kernel(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality tier) const;
+
   std::string name_;
   kernels::Isa isa_;
 };

@@ -9,6 +9,7 @@
 #include "attention/cudnn/graph.h"
 #include "attention/cudnn/launch.h"
 #include "attention/cudnn/plan_cache.h"
+#include "base/env.h"
 
 namespace tessera::attention {
 namespace {
@@ -18,6 +19,8 @@ class GraphRoute final : public CudnnRoute {
   Status run(const AttentionInputs& in, const AttentionOutputs& outputs) override;
 
  private:
+  // For measurements only: docs/attention.md, "The second plan".
+  const bool second_engine_ = env::get("TESSERA_CUDNN_SECOND_ENGINE") == "1";
   cudnn::PlanCache<cudnn::Graph> cache_;
   LengthsCache lengths_;
 };
@@ -31,9 +34,9 @@ Result<cudnn::Handle> thread_handle(const cudnn::Library& library, int device, b
   return handles.emplace(device, std::move(handle)).first->second;
 }
 
-Result<cudnn::Graph> build_plan(const cudnn::Spec& spec, const cudnn::Handle& handle) {
+Result<cudnn::Graph> build_plan(const cudnn::Spec& spec, const cudnn::Handle& handle, bool second) {
   TESSERA_TRY(cudnn::Graph graph, cudnn::Graph::for_handle(spec, handle));
-  TESSERA_TRY_OK(graph.build(0));
+  TESSERA_TRY_OK(graph.build(second ? cudnn::second_engine(graph.engines()) : 0));
   return graph;
 }
 
@@ -47,7 +50,7 @@ Status GraphRoute::run(const AttentionInputs& in, const AttentionOutputs& output
   TESSERA_TRY(const cudnn::Handle handle, thread_handle(library, device, capturing));
   TESSERA_TRY(const auto graph, cache_.find_or_build({spec, library.version, device}, [&]() -> Result<cudnn::Graph> {
     if (capturing) return not_in_capture("a cuDNN plan");
-    return build_plan(spec, handle);
+    return build_plan(spec, handle, second_engine_);
   }));
   cudnn::Pointers p{
       .q = in.query.data_ptr(), .k = in.key.data_ptr(), .v = in.value.data_ptr(), .o = outputs.out.data_ptr()};

@@ -8,6 +8,7 @@
 
 #include "attention/backends/cuda_call.h"
 #include "attention/backends/masks.h"
+#include "attention/segments.h"
 #include "base/strings.h"
 #include "tensor/dtypes.h"
 
@@ -118,7 +119,10 @@ std::optional<std::string> misaligned_memory(const AttentionInputs& in, const At
   return std::nullopt;
 }
 
-Status CudnnSdpaBackend::run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality) {
+Status CudnnSdpaBackend::run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality tier) {
+  if (inputs.packed) {
+    return run_by_segments(inputs, outputs, [&](const auto& i, const auto& o) { return run(i, o, tier); });
+  }
   const Prepared p = prepare(inputs);
   // Our guards stand before both routes: LibTorch's wrapper checks neither strides nor pointers.
   constexpr int64_t kNewest = 99999;

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include <ATen/Context.h>
@@ -10,6 +11,7 @@
 
 #include "attention/backends/cuda_call.h"
 #include "attention/backends/operator_call.h"
+#include "attention/segments.h"
 #include "base/env.h"
 #include "base/strings.h"
 
@@ -23,7 +25,9 @@ Error refused(std::string what) {
 }  // namespace
 
 std::optional<Error> flash_refusal(const AttentionInputs& in) {
-  if (in.causal == Causal::TopLeft && in.query.size(1) != in.key.size(1)) {
+  const bool square = in.packed ? std::ranges::equal(in.packed->query_bounds, in.packed->key_bounds)
+                                : in.query.size(1) == in.key.size(1);
+  if (in.causal == Causal::TopLeft && !square) {
     return refused("aligns causal masks to the bottom right corner");
   }
   if (std::holds_alternative<BoolMask>(in.mask) || std::holds_alternative<AdditiveMask>(in.mask)) {
@@ -53,6 +57,19 @@ at::Tensor segment_bounds(int64_t rows, int64_t step, at::Device device) {
                     at::TensorOptions().dtype(at::kInt).device(device));
 }
 
+/// The host's bounds as the kernels read them.
+at::Tensor device_bounds(std::span<const int64_t> bounds, at::Device device) {
+  const at::Tensor host = at::empty({static_cast<int64_t>(bounds.size())}, at::kInt);
+  std::ranges::transform(bounds, host.mutable_data_ptr<int>(), [](int64_t n) { return static_cast<int>(n); });
+  return host.to(device);
+}
+
+int64_t longest(std::span<const int64_t> bounds) {
+  int64_t most = 0;
+  for (size_t i = 1; i < bounds.size(); ++i) most = std::max(most, bounds[i] - bounds[i - 1]);
+  return most;
+}
+
 at::Tensor packed(const at::Tensor& t) {
   return t.reshape({t.size(0) * t.size(1), t.size(2), t.size(3)});  // [B * S, H, D]
 }
@@ -69,10 +86,64 @@ void write(const at::Tensor& out, const at::Tensor& lse, const AttentionOutputs&
   outputs.lse.copy_(lse.narrow(2, 0, queries));  // some versions pad the rows
 }
 
+/// Only the tokens that belong to a sequence.
+AttentionInputs used_tokens(const AttentionInputs& in) {
+  AttentionInputs used = in;
+  used.query = in.query.narrow(1, 0, in.packed->query_bounds.back());
+  used.key = in.key.narrow(1, 0, in.packed->key_bounds.back());
+  used.value = in.value.narrow(1, 0, in.packed->key_bounds.back());
+  return used;
+}
+
+/// Queries that causality from the bottom right or a sequence without keys leaves without any key.
+void clear_dead_rows_of_segments(const AttentionInputs& in, const AttentionOutputs& outputs) {
+  const auto& [query_bounds, key_bounds] = *in.packed;
+  for (size_t i = 0; i + 1 < query_bounds.size(); ++i) {
+    const int64_t rows = query_bounds[i + 1] - query_bounds[i];
+    const int64_t keys = key_bounds[i + 1] - key_bounds[i];
+    const int64_t dead = keys == 0 ? rows : in.causal == Causal::BottomRight ? std::max<int64_t>(rows - keys, 0) : 0;
+    if (dead == 0) continue;
+    AttentionOutputs part = {outputs.out.narrow(1, query_bounds[i], dead), {}};
+    if (outputs.lse.defined()) part.lse = outputs.lse.narrow(2, query_bounds[i], dead);
+    fill_empty(part);
+  }
+}
+
 }  // namespace
 
-Status Flash2Backend::run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality) {
+Status Flash2Backend::run_packed(const AttentionInputs& inputs, const AttentionOutputs& outputs) {
+  if (auto refusal = flash_refusal(inputs)) return fail(*refusal);
+  if (is_capturing(inputs.query)) {  // the bounds would be copied from host memory
+    return fail(refused("copies the bounds of packed sequences, which a CUDA graph capture forbids"));
+  }
+  const c10::DeviceGuard guard(inputs.query.device());
+  const AttentionInputs in = used_tokens(inputs);
+  const at::Device device = in.query.device();
+  const int64_t used = in.query.size(1);
+  clear_after_segments(*inputs.packed, outputs);
+  const auto& [query_bounds, key_bounds] = *inputs.packed;
+  if (used == 0) return {};
+  AttentionOutputs target = {outputs.out.narrow(1, 0, used), {}};
+  if (outputs.lse.defined()) target.lse = outputs.lse.narrow(2, 0, used);
+  if (longest(key_bounds) == 0) {
+    fill_empty(target);
+    return {};
+  }
+  const auto result = at::_flash_attention_forward(
+      packed(in.query), packed(in.key), packed(in.value), device_bounds(query_bounds, device),
+      device_bounds(key_bounds, device), longest(query_bounds), longest(key_bounds), 0.0, in.causal != Causal::None,
+      false, in.scale);
+  write(std::get<0>(result), std::get<1>(result), target);
+  clear_dead_rows_of_segments(inputs, outputs);
+  return {};
+}
+
+Status Flash2Backend::run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality tier) {
   if (!inputs.query.is_cuda()) return fail(refused("runs on CUDA devices"));
+  if (inputs.packed && std::holds_alternative<std::monostate>(inputs.mask)) return run_packed(inputs, outputs);
+  if (inputs.packed) {
+    return run_by_segments(inputs, outputs, [&](const auto& i, const auto& o) { return run(i, o, tier); });
+  }
   TESSERA_TRY(const AttentionInputs in, accepted(inputs));
   const c10::DeviceGuard guard(in.query.device());
   const bool causal = in.causal != Causal::None;
@@ -144,7 +215,10 @@ Result<std::string> flash_operator(BackendId id) {
 }
 
 // Off CUDA devices LibTorch itself finds no kernel of the operator: Unsupported.
-Status FlashOperatorBackend::run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality) {
+Status FlashOperatorBackend::run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality tier) {
+  if (inputs.packed) {
+    return run_by_segments(inputs, outputs, [&](const auto& i, const auto& o) { return run(i, o, tier); });
+  }
   TESSERA_TRY(const AttentionInputs in, accepted(inputs));
   TESSERA_TRY(const std::string op, flash_operator(id_));
   const c10::DeviceGuard guard(in.query.device());

@@ -13,12 +13,14 @@ namespace tessera::attention {
 /// Why no FlashAttention kernel may get these tensors, whatever its generation; nothing when one may.
 std::optional<Error> flash_refusal(const AttentionInputs& inputs);
 
-/// LibTorch's own FlashAttention 2; key lengths go in natively, causality starts at the bottom right.
+/// LibTorch's own FlashAttention 2; key lengths and packed sequences go in natively, causality starts at the bottom
+/// right.
 class Flash2Backend : public AttentionBackend {
  public:
   Status run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality tier) override;
 
  private:
+  static Status run_packed(const AttentionInputs& inputs, const AttentionOutputs& outputs);
   LengthsCache lengths_;
 };
 

@@ -3,7 +3,8 @@
 #include <array>
 
 #include "attention/backends/cuda_call.h"
-#include "attention/report.h"
+#include "attention/policy/decision_json.h"
+#include "attention/segments.h"
 #include "attention/signature.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -33,7 +34,7 @@ tessera_tensor_v1 describe(const at::Tensor& t) {
 }
 
 std::string question(const AttentionInputs& in, bool needs_lse) {
-  OrderedJson json = problem_json(problem_of(in, Role::Self, needs_lse));
+  OrderedJson json = problem_to_json(problem_of(in, Role::Self, needs_lse));
   json["device"] = in.query.is_cuda() ? "cuda" : "cpu";
   return json.dump();
 }
@@ -90,7 +91,10 @@ Status run_one(const plugin::Plugin& p, const AttentionInputs& in, const Attenti
 
 }  // namespace
 
-Status PluginBackend::run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality) {
+Status PluginBackend::run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality tier) {
+  if (inputs.packed) {  // the plugins' call has no packed form
+    return run_by_segments(inputs, outputs, [&](const auto& i, const auto& o) { return run(i, o, tier); });
+  }
   const std::string problem = question(inputs, outputs.lse.defined());
   std::vector<std::string> refusals;
   for (const plugin::Plugin& p : plugins_) {

@@ -34,15 +34,32 @@ ReferenceHead::ReferenceHead(const AttentionInputs& inputs, int64_t batch, int64
   logits_.resize(s.seq_kv);
 }
 
+void ReferenceHead::find_sequence(int64_t index) {
+  queries_ = seq_q_;
+  keys_ = seq_kv_;
+  if (!inputs_.packed) return;
+  const auto& [query_bounds, key_bounds] = *inputs_.packed;
+  queries_ = keys_ = 0;
+  for (size_t i = 0; i + 1 < query_bounds.size(); ++i) {
+    if (index < query_bounds[i] || index >= query_bounds[i + 1]) continue;
+    first_query_ = query_bounds[i];
+    queries_ = query_bounds[i + 1] - query_bounds[i];
+    first_key_ = key_bounds[i];
+    keys_ = key_bounds[i + 1] - key_bounds[i];
+  }
+}
+
 void ReferenceHead::load_row(int64_t index) {
+  find_sequence(index);
   query_row_ = host_doubles(query_.select(0, index));
   if (mask_.defined()) mask_row_ = host_doubles(mask_.select(0, index));
 }
 
 bool ReferenceHead::is_allowed(int64_t index, int64_t key) const {
-  if (key >= key_length_) return false;
-  if (inputs_.causal == Causal::TopLeft && key > index) return false;
-  if (inputs_.causal == Causal::BottomRight && key > index + seq_kv_ - seq_q_) return false;
+  if (key >= key_length_ || key < first_key_ || key >= first_key_ + keys_) return false;
+  const int64_t after = (key - first_key_) - (index - first_query_);
+  if (inputs_.causal == Causal::TopLeft && after > 0) return false;
+  if (inputs_.causal == Causal::BottomRight && after > keys_ - queries_) return false;
   if (!mask_.defined()) return true;
   const double mask = mask_row_.const_data_ptr<double>()[key];
   return std::holds_alternative<BoolMask>(inputs_.mask) ? mask != 0 : mask != -kInfinity;

@@ -23,12 +23,15 @@ class ReferenceHead {
  private:
   bool is_allowed(int64_t index, int64_t key) const;
   void load_row(int64_t index);
+  void find_sequence(int64_t index);
   double logit(int64_t key) const;
 
   const AttentionInputs& inputs_;
   at::Tensor query_, key_, value_, mask_;  // [Sq, D], [Skv, D], [Skv, Dv] doubles; mask_ [Sq, Skv] where it lies
   at::Tensor query_row_, mask_row_;        // [D], [Skv] doubles, of the present row
   int64_t seq_q_ = 0, seq_kv_ = 0, key_length_ = 0;
+  // The sequence of the present row: all tokens unless the call is packed.
+  int64_t first_query_ = 0, queries_ = 0, first_key_ = 0, keys_ = 0;
   double max_value_ = 0, max_logit_ = 0;
   std::vector<double> logits_;
 };

@@ -5,6 +5,7 @@
 
 #include "attention/backends/chunked_math.h"
 #include "attention/backends/masks.h"
+#include "attention/segments.h"
 
 namespace tessera::attention {
 namespace {
@@ -110,7 +111,8 @@ void run_rows(const AttentionInputs& in, const AttentionOutputs& outputs, int64_
 
 }  // namespace
 
-Status TorchSdpaBackend::run(const AttentionInputs& in, const AttentionOutputs& outputs, Quality) {
+Status TorchSdpaBackend::run(const AttentionInputs& in, const AttentionOutputs& outputs, Quality tier) {
+  if (in.packed) return run_by_segments(in, outputs, [&](const auto& i, const auto& o) { return run(i, o, tier); });
   const auto* lengths = std::get_if<KeyLengths>(&in.mask);
   if (lengths == nullptr) {
     run_unpadded(in, outputs);

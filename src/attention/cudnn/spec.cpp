@@ -1,6 +1,7 @@
 // The layout, wording and guards of a cuDNN attention graph; no cuDNN header is needed for any of it.
 #include "attention/cudnn/spec.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -102,10 +103,14 @@ Spec spec_of(const AttentionProblem& p) {
   s.v = bshd(p.seq_kv, p.heads_kv, p.value_dim);
   s.o = bshd(p.seq_q, p.heads_q, p.value_dim);
   s.causal = p.causal, s.mask = p.mask, s.stats = p.needs_lse;
-  if (p.mask == MaskKind::Bool) s.bias_dtype = DType::Bool;
   if (p.mask == MaskKind::Bool || p.mask == MaskKind::Additive) {
+    // As the backend hands them over: additive, in the query's dtype, causality included, rows of whole 16 bytes.
+    s.mask = MaskKind::Additive;
+    s.causal = Causal::None;
+    s.bias_dtype = p.dtype;
     s.bias_shape = {1, 1};
-    s.bias = {p.seq_q * p.seq_kv, p.seq_q * p.seq_kv, p.seq_kv, 1};
+    const int64_t row = (p.seq_kv + 7) / 8 * 8;
+    s.bias = {p.seq_q * row, p.seq_q * row, row, 1};
   }
   s.scale = p.scale.value_or(1.0 / std::sqrt(static_cast<double>(p.head_dim)));
   return s;
@@ -131,6 +136,11 @@ std::optional<std::string> refusal(const Spec& s, int64_t version) {
   if (auto text = misaligned("the value", s.v, value, bytes)) return text;
   if (auto text = misaligned("the output", s.o, out, bytes)) return text;
   return mask_refusal(s);
+}
+
+int64_t second_engine(const std::vector<int64_t>& engines) {
+  const auto other = std::ranges::find_if(engines, [&](int64_t engine) { return engine != engines.front(); });
+  return other == engines.end() ? 0 : other - engines.begin();
 }
 
 bool aligned(const void* pointer) {

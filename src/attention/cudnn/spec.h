@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "attention/policy/problem.h"
 #include "base/dtype.h"
@@ -32,7 +33,8 @@ struct Spec {
 };
 
 /// The spec of a policy problem with contiguous [B, S, H, D] tensors, the layout that models use, and an output in the
-/// same layout; a mask is taken as fp32 [1, 1, Sq, Skv] (bool: as it is, for the guard to refuse).
+/// same layout; a dense mask as the backend hands it over: additive [1, 1, Sq, Skv] in the query's dtype, causality
+/// included, rows of whole 16 bytes.
 Spec spec_of(const AttentionProblem& problem);
 
 /// One line with everything that matters, e.g. "bf16 B1 H24/24 S4608x4608 D128 key_lengths stats".
@@ -41,6 +43,9 @@ std::string describe(const Spec& spec);
 /// Why cuDNN or its wrapper must not see this spec though neither checks it; nothing when it may.
 /// `version` is cudnnGetVersion(), e.g. 91900. Every refusal has its own sentence.
 std::optional<std::string> refusal(const Spec& spec, int64_t version);
+
+/// The plan to begin with when the second of the engine classes in cuDNN's order is wanted; 0 when there is but one.
+int64_t second_engine(const std::vector<int64_t>& engines);
 
 /// True if a pointer may be given to the kernels: Hopper and Blackwell read wrong data below 16 bytes' alignment.
 bool aligned(const void* pointer);

@@ -87,14 +87,14 @@ Checks& Checks::not_causal(const AttentionProblem& p) {
 }
 
 Checks& Checks::causal_bottom_right(const AttentionProblem& p) {
-  return refuse_if(p.causal == Causal::TopLeft && p.seq_q != p.seq_kv, Reason::Causal,
+  return refuse_if(p.causal == Causal::TopLeft && !p.is_square(), Reason::Causal,
                    strings::join("aligns causal attention to the bottom right corner, and Sq ", p.seq_q, " != Skv ",
                                  p.seq_kv, "; use torch_sdpa"));
 }
 
 Checks& Checks::causal_square(const AttentionProblem& p) {
   return refuse_if(
-      p.is_causal() && p.seq_q != p.seq_kv, Reason::Causal,
+      p.is_causal() && !p.is_square(), Reason::Causal,
       strings::join("is causal only where Sq equals Skv, got ", p.seq_q, " and ", p.seq_kv, "; use torch_sdpa"));
 }
 

@@ -25,10 +25,14 @@ Asked first_level(const Selection& s, const platform::DeviceProfile& device) {
   const auto named = [](std::string_view what, const Choice& c) { return strings::join(what, " ", choice_name(c)); };
   if (s.layer_pin) return {*s.layer_pin, Origin::LayerPin, true, false, named("the layer pins", *s.layer_pin)};
   if (s.forced) return {*s.forced, Origin::Forced, true, false, named("forced process-wide:", *s.forced)};
+  const auto of_component = [&](std::string_view level, const Choice& c) {
+    return strings::join(s.component_origin, " --component-attention-backends, ", level, ": ", choice_name(c));
+  };
   if (s.component_role) {
-    return {*s.component_role, Origin::ComponentRole, true, false, named("role of the component:", *s.component_role)};
+    return {*s.component_role, Origin::ComponentRole, true, false,
+            of_component("role of the component", *s.component_role)};
   }
-  if (s.component) return {*s.component, Origin::Component, true, false, named("component:", *s.component)};
+  if (s.component) return {*s.component, Origin::Component, true, false, of_component("component", *s.component)};
   if (s.server) {
     const auto text = strings::join(s.server_origin, " --attention-backend ", choice_name(*s.server));
     return {*s.server, Origin::Server, s.server_is_explicit, false, text};

@@ -84,6 +84,7 @@ Status read_sizes(AttentionProblem& p, const Json& object) {
   TESSERA_TRY(p.value_dim, integer(object, "value_dim", p.head_dim));
   TESSERA_TRY(p.key_lengths, integers(object, "key_lengths"));
   TESSERA_TRY(p.varlen_bounds, integers(object, "varlen_bounds"));
+  TESSERA_TRY(p.varlen_bounds_kv, integers(object, "varlen_bounds_kv"));
   return {};
 }
 
@@ -193,10 +194,10 @@ OrderedJson error_to_json(const Error& error) {
 }  // namespace
 
 Result<AttentionProblem> problem_from_json(const Json& object) {
-  TESSERA_TRY_OK(
-      known_fields(object, "problem",
-                   {"batch", "seq_q", "seq_kv", "heads_q", "heads_kv", "head_dim", "value_dim", "dtype", "layout",
-                    "causal", "mask", "key_lengths", "varlen_bounds", "scale", "needs_lse", "role"}));
+  TESSERA_TRY_OK(known_fields(
+      object, "problem",
+      {"batch", "seq_q", "seq_kv", "heads_q", "heads_kv", "head_dim", "value_dim", "dtype", "layout", "causal", "mask",
+       "key_lengths", "varlen_bounds", "varlen_bounds_kv", "scale", "needs_lse", "role"}));
   AttentionProblem p;
   TESSERA_TRY_OK(read_sizes(p, object));
   TESSERA_TRY_OK(read_kinds(p, object));
@@ -216,6 +217,7 @@ OrderedJson problem_to_json(const AttentionProblem& p) {
   out["role"] = role_name(p.role);
   if (p.layout != Layout::TokenMajor) out["layout"] = layout_name(p.layout);
   if (p.is_varlen()) out["varlen_bounds"] = p.varlen_bounds;
+  if (!p.varlen_bounds_kv.empty()) out["varlen_bounds_kv"] = p.varlen_bounds_kv;
   if (p.scale) out["scale"] = *p.scale;
   return out;
 }

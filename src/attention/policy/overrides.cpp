@@ -14,18 +14,21 @@ bool explained(const LayerRecord& layer, const Choice& asked) {
 std::optional<OverrideFault> fault_of_role(Role role, const Choice& asked, const std::vector<LayerRecord>& layers) {
   const auto has_role = [&](const LayerRecord& l) { return l.role == role; };
   if (std::ranges::none_of(layers, has_role)) return OverrideFault::RoleUnused;
+  if (asked.is_auto()) return std::nullopt;
   const auto odd = [&](const LayerRecord& l) { return has_role(l) && !explained(l, asked); };
   return std::ranges::any_of(layers, odd) ? std::optional(OverrideFault::Mixed) : std::nullopt;
 }
 
 std::optional<OverrideFault> fault_of_whole(const ComponentOverride& asked, const std::vector<LayerRecord>& layers) {
   if (layers.empty()) return OverrideFault::ComponentUnused;
-  std::vector<LayerRecord> rest;  // layers whose role has no override of its own
+  if (asked.whole->is_auto()) return std::nullopt;  // whatever serves is what was asked for
+  std::vector<LayerRecord> rest;                    // layers whose role has no override of its own
   std::ranges::copy_if(layers, std::back_inserter(rest),
                        [&](const LayerRecord& l) { return !l.role || !asked.by_role.contains(*l.role); });
   if (rest.empty()) return std::nullopt;
   const auto followed = [&](const LayerRecord& l) { return l.selected == choice_name(*asked.whole); };
-  if (std::ranges::none_of(rest, followed)) return OverrideFault::NotApplied;
+  const bool may_fall_back = asked.whole->demand == Demand::Prefer;
+  if (!may_fall_back && std::ranges::none_of(rest, followed)) return OverrideFault::NotApplied;
   const auto odd = [&](const LayerRecord& l) { return !explained(l, *asked.whole); };
   return std::ranges::any_of(rest, odd) ? std::optional(OverrideFault::Mixed) : std::nullopt;
 }
@@ -71,6 +74,13 @@ std::optional<OverrideFault> find_fault(const ComponentOverride& asked, const st
   return fault_of_whole(asked, layers);
 }
 
+void apply_override(const ComponentOverride& asked, Selection& selection, Role role) {
+  if (asked.whole) selection.component = asked.whole;
+  const auto it = asked.by_role.find(role);
+  if (it != asked.by_role.end()) selection.component_role = it->second;
+  selection.server_may_fall_back = asked.server_may_fall_back;
+}
+
 LayerRecord record_of(const Decision& decision, Role role) {
   LayerRecord out;
   out.role = role;
@@ -87,11 +97,7 @@ LayerRecord record_of(const Decision& decision, Role role) {
 void Overrides::apply(Selection& selection, Role role) const {
   const std::lock_guard lock(mutex_);
   if (forced_) selection.forced = forced_;
-  if (!component_) return;
-  if (component_->whole) selection.component = component_->whole;
-  const auto it = component_->by_role.find(role);
-  if (it != component_->by_role.end()) selection.component_role = it->second;
-  selection.server_may_fall_back = component_->server_may_fall_back;
+  if (component_) apply_override(*component_, selection, role);
 }
 
 void Overrides::record(LayerRecord layer) {
@@ -99,14 +105,22 @@ void Overrides::record(LayerRecord layer) {
   if (component_) layers_.push_back(std::move(layer));
 }
 
-ForceScope::ForceScope(Overrides& overrides, std::optional<Choice> choice) : overrides_(overrides) {
-  const std::lock_guard lock(overrides_.mutex_);
-  former_ = std::exchange(overrides_.forced_, choice);
+std::optional<Choice> Overrides::forced() const {
+  const std::lock_guard lock(mutex_);
+  return forced_;
 }
 
+std::optional<Choice> Overrides::force(std::optional<Choice> choice) {
+  const std::lock_guard lock(mutex_);
+  forced_code_.store(code_of(choice), std::memory_order_release);
+  return std::exchange(forced_, choice);
+}
+
+ForceScope::ForceScope(Overrides& overrides, std::optional<Choice> choice)
+    : overrides_(overrides), former_(overrides.force(choice)) {}
+
 ForceScope::~ForceScope() {
-  const std::lock_guard lock(overrides_.mutex_);
-  overrides_.forced_ = former_;
+  overrides_.force(former_);
 }
 
 ComponentScope::ComponentScope(Overrides& overrides, ComponentOverride asked) : overrides_(overrides) {

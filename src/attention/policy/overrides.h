@@ -2,6 +2,8 @@
 // Scopes undo themselves; leaving a component checks that its overrides controlled some layer.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -42,6 +44,9 @@ enum class OverrideFault {
 /// The first fault, roles before the component as a whole.
 std::optional<OverrideFault> find_fault(const ComponentOverride& asked, const std::vector<LayerRecord>& layers);
 
+/// Fills the levels `component_role` and `component` of the selection of a component's layer.
+void apply_override(const ComponentOverride& asked, Selection& selection, Role role);
+
 /// The record of a layer that was decided so.
 LayerRecord record_of(const Decision& decision, Role role);
 
@@ -50,19 +55,26 @@ class Overrides {
  public:
   /// Fills the levels `forced`, `component_role` and `component` of a layer's selection.
   void apply(Selection& selection, Role role) const;
+  /// What a ForceScope forces now, whoever opened it.
+  std::optional<Choice> forced() const;
+  /// A number that is equal for equal forced choices, without a lock: engines keep decisions apart by it.
+  uint64_t forced_code() const { return forced_code_.load(std::memory_order_acquire); }
   /// Notes what a layer of the open component got; nothing when no component is open.
   void record(LayerRecord layer);
 
  private:
   friend class ForceScope;
   friend class ComponentScope;
+  std::optional<Choice> force(std::optional<Choice> choice);
   mutable std::mutex mutex_;
   std::optional<Choice> forced_;
+  std::atomic<uint64_t> forced_code_ = 0;
   std::optional<ComponentOverride> component_;
   std::vector<LayerRecord> layers_;
 };
 
-/// Forces one choice for every layer until it ends; the former one comes back.
+/// Forces one choice for every layer of every engine that shares the overrides, until it ends; the former one comes
+/// back.
 class ForceScope {
  public:
   ForceScope(Overrides& overrides, std::optional<Choice> choice);

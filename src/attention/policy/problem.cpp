@@ -29,17 +29,21 @@ std::string defect_of_lengths(const AttentionProblem& p) {
   return "";
 }
 
-std::string defect_of_bounds(const AttentionProblem& p) {
-  if (!p.is_varlen()) return "";
-  if (p.batch != 1) return "varlen bounds need batch 1";
-  if (p.varlen_bounds.size() < 2 || p.varlen_bounds.front() != 0)
-    return "varlen bounds start at 0 and need two entries";
-  for (std::size_t i = 1; i < p.varlen_bounds.size(); ++i) {
-    if (p.varlen_bounds[i] < p.varlen_bounds[i - 1]) return "varlen bounds must not fall";
+std::string defect_of_list(const std::vector<int64_t>& bounds, int64_t tokens) {
+  if (bounds.size() < 2 || bounds.front() != 0) return "varlen bounds start at 0 and need two entries";
+  for (std::size_t i = 1; i < bounds.size(); ++i) {
+    if (bounds[i] < bounds[i - 1]) return "varlen bounds must not fall";
   }
-  if (p.varlen_bounds.back() > p.seq_kv || p.varlen_bounds.back() > p.seq_q)
-    return "varlen bounds end beyond the tokens";
-  return "";
+  return bounds.back() > tokens ? "varlen bounds end beyond the tokens" : "";
+}
+
+std::string defect_of_bounds(const AttentionProblem& p) {
+  if (!p.is_varlen()) return p.varlen_bounds_kv.empty() ? "" : "varlen_bounds_kv needs varlen_bounds";
+  if (p.batch != 1) return "varlen bounds need batch 1";
+  const auto& keys = p.varlen_bounds_kv.empty() ? p.varlen_bounds : p.varlen_bounds_kv;
+  if (keys.size() != p.varlen_bounds.size()) return "queries and keys have different numbers of segments";
+  const std::string of_queries = defect_of_list(p.varlen_bounds, p.seq_q);
+  return of_queries.empty() ? defect_of_list(keys, p.seq_kv) : of_queries;
 }
 
 }  // namespace
@@ -81,6 +85,7 @@ std::size_t hash(const AttentionProblem& p) {
   mix(seed, p.scale ? std::bit_cast<std::size_t>(*p.scale) : 0);
   mix_list(seed, p.key_lengths);
   mix_list(seed, p.varlen_bounds);
+  mix_list(seed, p.varlen_bounds_kv);
   return seed;
 }
 

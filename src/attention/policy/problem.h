@@ -48,14 +48,17 @@ struct AttentionProblem {
   bool needs_lse = false;       ///< the caller wants the natural log-sum-exp, float32 [B, Hq, Sq]
   Role role = Role::Self;
   std::vector<int64_t> key_lengths;  ///< [B], only with MaskKind::KeyLengths
-  std::vector<int64_t>
-      varlen_bounds;  ///< [segments + 1] on the host; non-empty: packed, batch 1, segments attend to themselves
+  /// [segments + 1] on the host; non-empty: packed, batch 1, segments attend to themselves
+  std::vector<int64_t> varlen_bounds;
+  std::vector<int64_t> varlen_bounds_kv;  ///< of the keys; empty: the same as of the queries
 
   bool operator==(const AttentionProblem&) const = default;
 
   bool is_causal() const { return causal != Causal::None; }
   bool is_gqa() const { return heads_q != heads_kv; }
   bool is_varlen() const { return !varlen_bounds.empty(); }
+  /// As many keys as queries, in each segment: both corners of causality are one.
+  bool is_square() const { return is_varlen() ? varlen_bounds_kv.empty() : seq_q == seq_kv; }
   /// No mask of any kind and not packed; may be causal.
   bool is_dense() const { return mask == MaskKind::None && !is_varlen(); }
 };

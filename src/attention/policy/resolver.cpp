@@ -96,14 +96,37 @@ class Walk {
     for (const BackendId id : {BackendId::Fa4, BackendId::Fa3, BackendId::Fa2}) take_row(id, step);
   }
 
+  bool is_candidate(BackendId id) const {
+    return std::ranges::any_of(candidates, [id](const Candidate& c) { return c.backend == id; });
+  }
+
+  /// Why the other side of a rule stands where it stands: behind the preferred one, or alone because that one refused.
+  std::string second_place(const Rule& rule, std::size_t tried) const {
+    const bool cudnn = rule.prefer == Preference::Cudnn;
+    const bool served =
+        cudnn ? is_candidate(BackendId::TorchCudnnSdpa)
+              : is_candidate(BackendId::Fa4) || is_candidate(BackendId::Fa3) || is_candidate(BackendId::Fa2);
+    const std::string_view first = cudnn ? "torch_cudnn_sdpa" : "fa";
+    if (served) return strings::join("behind ", first, " by rule ", rule.id);
+    const std::string why = refused.size() > tried ? strings::join(" (", refused[tried].text, ")") : std::string();
+    return strings::join("rule ", rule.id, " prefers ", first, ", which cannot serve", why);
+  }
+
   void take_dynamic(Step step) {
     const Rule& rule = dynamic_rule(problem_, device_);
-    step.provenance =
-        strings::join(step.provenance, step.provenance.empty() ? "" : "; ", "rule ", rule.id, ": ", rule.evidence);
+    const std::string before = step.provenance.empty() ? "" : step.provenance + "; ";
+    const std::size_t tried = refused.size();
     if (step.origin == Origin::Default) step.origin = Origin::Rule;
-    if (rule.prefer == Preference::Cudnn) take_row(BackendId::TorchCudnnSdpa, step);
-    take_fa(step);
-    take_row(BackendId::TorchCudnnSdpa, step);
+    step.provenance = strings::join(before, "rule ", rule.id, ": ", rule.evidence);
+    if (rule.prefer == Preference::Cudnn) {
+      take_row(BackendId::TorchCudnnSdpa, step);
+      step.provenance = before + second_place(rule, tried);
+      take_fa(step);
+    } else {
+      take_fa(step);
+      step.provenance = before + second_place(rule, tried);
+      take_row(BackendId::TorchCudnnSdpa, step);
+    }
   }
 
   void take_cpu(const Step& step) {

@@ -30,12 +30,13 @@ void mix(std::size_t& seed, std::size_t value) {
   seed ^= value + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2);
 }
 
-std::size_t code_of(const Choice& c) {
-  return 1 + (static_cast<std::size_t>(c.kind) << 16) + (static_cast<std::size_t>(c.demand) << 8) +
-         static_cast<std::size_t>(c.backend);
-}
-
 }  // namespace
+
+uint64_t code_of(const std::optional<Choice>& c) {
+  if (!c) return 0;
+  return 1 + (static_cast<uint64_t>(c->kind) << 16) + (static_cast<uint64_t>(c->demand) << 8) +
+         static_cast<uint64_t>(c->backend);
+}
 
 std::string_view choice_name(const Choice& choice) {
   switch (choice.kind) {
@@ -113,10 +114,16 @@ std::string_view origin_name(Origin origin) {
   return "default";
 }
 
+std::string_view asker_name(Origin origin, const Selection& selection) {
+  if (origin == Origin::Server) return selection.server_origin;
+  if (origin == Origin::Component || origin == Origin::ComponentRole) return selection.component_origin;
+  return origin_name(origin);
+}
+
 std::size_t hash(const Selection& s) {
   std::size_t seed = 0;
   for (const auto* level : {&s.layer_pin, &s.forced, &s.component_role, &s.component, &s.server, &s.layer_default}) {
-    mix(seed, *level ? code_of(**level) : 0);
+    mix(seed, code_of(*level));
   }
   for (const Choice& c : s.model_supports) mix(seed, code_of(c));
   mix(seed, std::hash<std::string>{}(s.quant));

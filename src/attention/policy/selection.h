@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,6 +43,9 @@ inline Choice choose_dynamic(Demand demand = Demand::Usual) {
 /// "auto", "fa", "dynamic_cudnn_sdpa" or a backend's name; never an alias, no prefix.
 std::string_view choice_name(const Choice& choice);
 
+/// A small number (below 2^20), 0 for no choice; equal exactly for equal choices.
+uint64_t code_of(const std::optional<Choice>& choice);
+
 /// Parses NAME, `strict:NAME` or `prefer:NAME`; case and outer blanks do not matter; one alias table for every flag.
 /// Errors: Usage, with the known names.
 Result<Choice> parse_choice(std::string_view text);
@@ -70,15 +74,19 @@ struct Selection {
   std::optional<Choice> server;
   std::string quant;  ///< quantization format of the weights ("modelopt_fp4"), empty for none
   std::optional<Choice> layer_default;
-  std::vector<Choice> model_supports;  ///< limits automatic choice only; empty: any
-  bool server_may_fall_back = false;   ///< text encoders and VAE: the global flag is a preference there
-  bool server_is_explicit = true;      ///< false: the value was filled in by the program, so it is a preference
-  std::string server_origin = "flag";  ///< "flag", "environment" or "config", for provenance
+  std::vector<Choice> model_supports;     ///< limits automatic choice only; empty: any
+  bool server_may_fall_back = false;      ///< text encoders and VAE: the global flag is a preference there
+  bool server_is_explicit = true;         ///< false: the value was filled in by the program, so it is a preference
+  std::string server_origin = "flag";     ///< "flag", "environment", "config" or "recipe", for provenance
+  std::string component_origin = "flag";  ///< the same of `component` and `component_role`
   Quality quality = Quality::Exact;
 
   bool operator==(const Selection&) const = default;
   static Selection automatic() { return {}; }
 };
+
+/// Who is behind a level: "flag", "environment", … for what a person asked, else the level's own name.
+std::string_view asker_name(Origin origin, const Selection& selection);
 
 std::size_t hash(const Selection& selection);
 
