@@ -1,16 +1,21 @@
 // Times calls of a Flux transformer (one denoise step without guidance calls), for flux_step.py.
 // (Kept apart from the Google Benchmarks: the reference half is a Python script.)
-// Usage: flux_step TRANSFORMER_FOLDER HEIGHT WIDTH TEXT_TOKENS RUNS THREADS; prints one JSON line.
+// Usage: flux_step TRANSFORMER_FOLDER INPUTS.safetensors DTYPE QUALITY RUNS THREADS OUTPUT; prints one JSON line and
+// writes the result of the call as raw float32.
 #include "tensor/aten.h"
 
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <fstream>
+#include <string>
 
 #include "base/json.h"
 #include "base/unwrap.h"
-#include "models/flux/latents.h"
+#include "kernels/linear/linear.h"
 #include "models/flux/transformer.h"
+#include "runtime/attention_options.h"
+#include "runtime/device.h"
 #include "weights/checkpoint.h"
 #include "weights/tensors.h"
 
@@ -18,46 +23,81 @@ namespace {
 
 using namespace tessera;
 
-models::FluxInputs make_inputs(const models::FluxConfig& config, int64_t rows, int64_t columns, int64_t text_tokens) {
-  return {.hidden_states = at::randn({1, rows * columns, config.in_channels}),
-          .timestep = at::full({1}, 0.5, at::kFloat),
-          .guidance = config.guidance_embeds ? std::optional(at::full({1}, 3.5, at::kFloat)) : std::nullopt,
-          .pooled_projections = at::randn({1, config.pooled_projection_dim}),
-          .encoder_hidden_states = at::randn({1, text_tokens, config.joint_attention_dim}),
-          .txt_ids = at::zeros({text_tokens, 3}),
-          .img_ids = models::image_ids(rows, columns)};
+models::FluxInputs read_inputs(const char* path, at::ScalarType dtype) {
+  const auto map = unwrap(weights::to_weight_map(unwrap(weights::open_file(path)), at::kFloat));
+  models::FluxInputs in{.hidden_states = map.get("hidden_states", {1, -1, -1}).to(dtype),
+                        .timestep = map.get("timestep", {1}),
+                        .guidance = {},
+                        .pooled_projections = map.get("pooled_projections", {1, -1}).to(dtype),
+                        .encoder_hidden_states = map.get("encoder_hidden_states", {1, -1, -1}).to(dtype),
+                        .txt_ids = map.get("txt_ids", {-1, 3}),
+                        .img_ids = map.get("img_ids", {-1, 3})};
+  in.guidance = map.find("guidance", {1});
+  return in;
 }
 
-int run(char** argv) {
+weights::LinearTier tier_of(std::string_view quality) {
+  if (quality == "fast") return weights::LinearTier::Fast;
+  return quality == "high" ? weights::LinearTier::High : weights::LinearTier::Exact;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The kernel's high-water mark of this program alone: rusage would count the parent's before exec.
+int64_t peak_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::stoll(line.substr(6)) * 1024;
+  }
+  return 0;
+}
+
+/// Load time, peak memory, and the wall and processor seconds of each call.
+Json run(char** argv) {
   at::set_num_threads(std::stoi(argv[6]));
   const c10::InferenceMode inference;
+  const auto begin = std::chrono::steady_clock::now();
   const std::filesystem::path folder = argv[1];
   const auto config = unwrap(models::parse_flux_config(unwrap(json::read_file(folder / "config.json"))));
-  const auto map = unwrap(weights::to_weight_map(unwrap(weights::open_component(folder)), at::kFloat));
-  const models::FluxTransformer transformer(map, config);
-  const auto inputs = make_inputs(config, std::stoll(argv[2]) / 16, std::stoll(argv[3]) / 16, std::stoll(argv[4]));
-  Json wall = Json::array();
-  Json cpu = Json::array();
+  const at::ScalarType dtype = unwrap(runtime::parse_arithmetic(argv[3], at::kCPU));
+  const auto map = unwrap(weights::to_weight_map(unwrap(weights::open_component(folder)), dtype));
+  const models::FluxTransformer transformer(map.with_linears(tier_of(argv[4])), config);
+  const double load = seconds_since(begin);
+  const auto engine =
+      attention::make_engine(unwrap(runtime::attention_options({.device = "cpu", .quality = argv[4]}, at::kCPU)));
+  const nn::Scope scope{.engine = engine.get(), .component = "transformer"};
+  const auto inputs = read_inputs(argv[2], dtype);
+  Json wall = Json::array(), cpu = Json::array();
+  at::Tensor out;
   for (int64_t i = 0; i < std::stoll(argv[5]); ++i) {
     const auto start = std::chrono::steady_clock::now();
     const std::clock_t cpu_start = std::clock();
-    transformer.forward(inputs, {});
+    out = transformer.forward(inputs, scope);
     cpu.push_back(static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC);
-    wall.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    wall.push_back(seconds_since(start));
   }
-  std::printf("%s\n", Json{{"wall", wall}, {"cpu", cpu}}.dump().c_str());
-  return 0;
+  out = out.to(at::kFloat).contiguous();
+  std::ofstream(argv[7], std::ios::binary)
+      .write(static_cast<const char*>(out.const_data_ptr()), static_cast<std::streamsize>(out.nbytes()));
+  return {{"wall", wall},
+          {"cpu", cpu},
+          {"load", load},
+          {"peak_bytes", peak_bytes()},
+          {"isa", kernels::isa_name(unwrap(kernels::active_isa()))}};
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 7) {
-    std::fprintf(stderr, "usage: flux_step TRANSFORMER_FOLDER HEIGHT WIDTH TEXT_TOKENS RUNS THREADS\n");
+  if (argc != 8) {
+    std::fprintf(stderr, "usage: flux_step FOLDER INPUTS DTYPE QUALITY RUNS THREADS OUTPUT\n");
     return 2;
   }
   try {
-    return run(argv);
+    std::printf("%s\n", run(argv).dump().c_str());
+    return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "error: %s\n", e.what());
     return 1;

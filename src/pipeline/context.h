@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "tensor/trace.h"
+#include "weights/weight_map.h"
 
 namespace tessera::attention {
 class AttentionEngine;
@@ -43,7 +44,8 @@ struct Context {
   Progress* progress = nullptr;
   const std::atomic<bool>* cancelled = nullptr;
   at::Device device = at::kCPU;
-  at::ScalarType dtype = at::kFloat;  ///< arithmetic of the models
+  at::ScalarType dtype = at::kFloat;                         ///< arithmetic of the models
+  weights::LinearTier linears = weights::LinearTier::Exact;  ///< of the transformers' large layers
   Timings timings;
 
   /// Throws RuntimeFault{Cancelled} when the user asked to stop; called between steps and stages.

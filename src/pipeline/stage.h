@@ -47,6 +47,11 @@ weights::WeightMap load_weights(const weights::PipelineFolder& folder, const std
 /// Warns of stored tensors that the model did not take, but for names that begin with one of `expected`.
 void warn_of_unused(const weights::WeightMap& map, const std::vector<std::string>& expected);
 
+/// The quality's integers are for the denoisers; text encoders and autoencoders run once.
+inline weights::LinearTier linears_of(const std::string& component, const Context& context) {
+  return component.starts_with("transformer") ? context.linears : weights::LinearTier::Exact;
+}
+
 /// Builds a component and adds its seconds to context.timings.load. Model: constructible from (WeightMap, config).
 struct LoadOptions {
   at::ScalarType dtype = at::kFloat;
@@ -56,7 +61,8 @@ template <typename Model, typename Config>
 Model load_component(const weights::PipelineFolder& folder, const std::string& component, const Config& config,
                      const LoadOptions& options, Context& context) {
   const Stopwatch watch;
-  const weights::WeightMap map = load_weights(folder, component, options.dtype);
+  const weights::WeightMap map =
+      load_weights(folder, component, options.dtype).with_linears(linears_of(component, context));
   Model model(map, config);
   warn_of_unused(map, options.unused);
   context.timings.load += watch.seconds();

@@ -2,6 +2,8 @@
 
 #include "models/catalog.h"
 #include "pipeline/stage.h"
+#include "kernels/linear/linear.h"
+#include "runtime/arithmetic.h"
 #include "runtime/attention_options.h"
 #include "runtime/attention_plan.h"
 #include "runtime/device.h"
@@ -15,7 +17,7 @@ namespace tessera::runtime {
 struct Generator::State {
   std::filesystem::path folder;
   at::Device device = at::kCPU;
-  at::ScalarType dtype = at::kFloat;
+  Arithmetic arithmetic;
   std::unique_ptr<pipeline::Pipeline> pipeline;
   attention::EngineOptions attention;
   std::unique_ptr<attention::AttentionEngine> engine;
@@ -29,7 +31,10 @@ Generator::~Generator() = default;
 Result<Generator> Generator::open(const RuntimeOptions& options, std::shared_ptr<attention::Overrides> overrides) {
   auto state = std::make_unique<State>();
   TESSERA_TRY(state->device, parse_device(options.device));
-  TESSERA_TRY(state->dtype, parse_arithmetic(options.dtype, state->device));
+  TESSERA_TRY(state->arithmetic, choose_arithmetic({.dtype = options.dtype,
+                                                    .quality = options.quality,
+                                                    .on_cpu = state->device.is_cpu(),
+                                                    .linear_isa = kernels::linear_isa()}));
   TESSERA_TRY(state->attention, attention_options(options, state->device));
   TESSERA_TRY(state->folder, find_model(options.model));
   TESSERA_TRY_OK(add_weight_formats(state->folder, state->attention.selections));
@@ -49,17 +54,18 @@ Result<Generated> Generator::run(const pipeline::GenerateRequest& request, const
   const auto& attention = state_->attention;
   const auto plan = plan_attention(sites, {.selections = attention.selections,
                                            .device = attention.device,
-                                           .dtype = tensor::dtype_of(state_->dtype),
+                                           .dtype = tensor::dtype_of(state_->arithmetic.dtype),
                                            .forced = attention.overrides->forced()});
   TESSERA_TRY_OK(check_attention(plan, attention.selections));
-  TESSERA_TRY(const auto stages, memory_stages(state_->folder, sites, state_->dtype));
+  TESSERA_TRY(const auto stages, memory_stages(state_->folder, sites, state_->arithmetic));
   TESSERA_TRY_OK(check_memory(stages));
   pipeline::Context context{.engine = state_->engine.get(),
                             .trace = hooks.trace,
                             .progress = hooks.progress,
                             .cancelled = hooks.cancelled,
                             .device = state_->device,
-                            .dtype = state_->dtype};
+                            .dtype = state_->arithmetic.dtype,
+                            .linears = state_->arithmetic.linears};
   const pipeline::Stopwatch watch;
   TESSERA_TRY(pipeline::Media media,
               caught<pipeline::Media>([&] { return state_->pipeline->generate(request, context); }));
@@ -68,6 +74,10 @@ Result<Generated> Generator::run(const pipeline::GenerateRequest& request, const
 
 Json Generator::attention_report() const {
   return Json(attention::to_json(state_->engine->report()));
+}
+
+Json Generator::arithmetic_report() const {
+  return to_json(state_->arithmetic);
 }
 
 attention::Overrides& Generator::overrides() const {
@@ -81,7 +91,7 @@ at::Device Generator::device() const {
   return state_->device;
 }
 at::ScalarType Generator::dtype() const {
-  return state_->dtype;
+  return state_->arithmetic.dtype;
 }
 
 }  // namespace tessera::runtime

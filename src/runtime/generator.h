@@ -50,6 +50,9 @@ class Generator {
   /// The attention decisions really taken so far: one object per site (see docs/attention.md).
   Json attention_report() const;
 
+  /// The type and the integers that this model runs in, and why (runtime/arithmetic.h).
+  Json arithmetic_report() const;
+
   /// For `ForceScope(generator.overrides(), choice)` around requests.
   attention::Overrides& overrides() const;
 

@@ -27,6 +27,23 @@ int64_t activation_bytes(const std::string& component, const std::vector<pipelin
   return most;
 }
 
+/// Integer linears replace the stored weights that they are packed from: the stored ones are read once, and their pages
+/// given back. Which layers those are is told by their names here; the models decide it (nn::Rounding).
+void add_packed(const weights::Checkpoint& checkpoint, DType compute, weights::LinearTier linears,
+                residency::ComponentSize& size) {
+  if (linears == weights::LinearTier::Exact) return;
+  weights::Checkpoint bulk;
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
+    if (tensor.info.shape.size() == 2 && !has("norm") && !has("embed") && !has("_mod")) bulk.tensors[name] = tensor;
+  }
+  int64_t elements = 0;
+  for (const auto& [name, tensor] : bulk.tensors) elements += tensor.info.elements();
+  const int64_t copied = bulk.copied_bytes(compute);
+  size.used_in_place -= bulk.loaded_bytes(compute) - copied;
+  size.copied_bytes += elements * (linears == weights::LinearTier::Fast ? 1 : 2) - copied;
+}
+
 std::string stage_of(const std::string& component) {
   if (component.starts_with("text_encoder")) return "encode";
   if (component.starts_with("vae")) return "decode";
@@ -37,9 +54,9 @@ std::string stage_of(const std::string& component) {
 
 Result<std::vector<residency::Stage>> memory_stages(const std::filesystem::path& path,
                                                     const std::vector<pipeline::AttentionSite>& sites,
-                                                    at::ScalarType compute) {
+                                                    const Arithmetic& arithmetic) {
   TESSERA_TRY(const auto folder, weights::open_pipeline_folder(path));
-  const DType dtype = tensor::dtype_of(compute);
+  const DType dtype = tensor::dtype_of(arithmetic.dtype);
   std::vector<residency::Stage> stages;
   for (const auto& [name, component] : folder.components) {
     std::error_code ec;
@@ -50,6 +67,7 @@ Result<std::vector<residency::Stage>> memory_stages(const std::filesystem::path&
     TESSERA_TRY(const auto checkpoint, weights::open_component(folder.folder(name)));
     residency::Stage stage{.name = stage_of(name)};
     stage.components.push_back(residency::component_size(name, checkpoint, dtype));
+    if (name.starts_with("transformer")) add_packed(checkpoint, dtype, arithmetic.linears, stage.components.back());
     stage.activation_bytes = kWorkingBytes + activation_bytes(name, sites, size_bytes(dtype));
     stages.push_back(std::move(stage));
   }

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "pipeline/attention_site.h"
 #include "residency/plan.h"
+#include "runtime/arithmetic.h"
 
 namespace tessera::runtime {
 
@@ -16,7 +17,7 @@ namespace tessera::runtime {
 /// sites (see memory_check.cpp). Errors: those of reading the headers.
 Result<std::vector<residency::Stage>> memory_stages(const std::filesystem::path& folder,
                                                     const std::vector<pipeline::AttentionSite>& sites,
-                                                    at::ScalarType compute);
+                                                    const Arithmetic& arithmetic);
 
 /// Errors: OutOfMemory with the numbers, when a stage does not fit what this process may use.
 Status check_memory(const std::vector<residency::Stage>& stages);

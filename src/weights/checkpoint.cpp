@@ -34,7 +34,13 @@ bool is_floating(DType dtype) {
   return false;
 }
 
+/// Matrices of 16 bits are used as they are stored, whatever the arithmetic (nn/linear, token tables).
+bool stays_stored(const StoredTensor& tensor) {
+  return tensor.info.shape.size() == 2 && (tensor.info.dtype == DType::BF16 || tensor.info.dtype == DType::F16);
+}
+
 bool converts(const StoredTensor& tensor, std::optional<DType> compute) {
+  if (stays_stored(tensor)) return false;
   return compute && tensor.info.dtype && is_floating(*tensor.info.dtype) && *tensor.info.dtype != *compute;
 }
 

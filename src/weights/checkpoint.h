@@ -29,7 +29,8 @@ struct Checkpoint {
   /// Bytes of all tensors as stored.
   int64_t stored_bytes() const;
 
-  /// Bytes when floating-point tensors are held as `compute`; nothing: as stored.
+  /// Bytes when floating-point tensors are held as `compute` (but 16-bit matrices, which stay as they are); nothing:
+  /// as stored.
   int64_t loaded_bytes(std::optional<DType> compute) const;
 
   /// The part of loaded_bytes that is memory of its own, because a weight is stored in another type or not aligned.

@@ -58,17 +58,23 @@ WeightMap::WeightMap(std::map<std::string, at::Tensor> tensors, std::optional<at
     : WeightMap(without_files(std::move(tensors)), dtype, std::move(origin)) {}
 
 WeightMap::WeightMap(std::map<std::string, Weight> weights, std::optional<at::ScalarType> dtype, std::string origin)
-    : WeightMap(std::make_shared<Store>(Store{std::move(weights), std::move(origin), {}}), "", dtype) {}
+    : WeightMap(std::make_shared<Store>(Store{std::move(weights), std::move(origin), {}}), "", dtype,
+                LinearTier::Exact) {}
 
-WeightMap::WeightMap(std::shared_ptr<Store> store, std::string prefix, std::optional<at::ScalarType> dtype)
-    : store_(std::move(store)), prefix_(std::move(prefix)), dtype_(dtype) {}
+WeightMap::WeightMap(std::shared_ptr<Store> store, std::string prefix, std::optional<at::ScalarType> dtype,
+                     LinearTier linears)
+    : store_(std::move(store)), prefix_(std::move(prefix)), dtype_(dtype), linears_(linears) {}
 
 WeightMap WeightMap::sub(const std::string& name) const {
-  return {store_, prefix_ + name + ".", dtype_};
+  return {store_, prefix_ + name + ".", dtype_, linears_};
 }
 
 WeightMap WeightMap::as(std::optional<at::ScalarType> dtype) const {
-  return {store_, prefix_, dtype};
+  return {store_, prefix_, dtype, linears_};
+}
+
+WeightMap WeightMap::with_linears(LinearTier tier) const {
+  return {store_, prefix_, dtype_, tier};
 }
 
 const Weight* WeightMap::lookup(const std::string& name) const {
@@ -80,7 +86,7 @@ bool WeightMap::has(const std::string& name) const {
   return lookup(name) != nullptr;
 }
 
-at::Tensor WeightMap::get(const std::string& name, at::IntArrayRef shape) const {
+const Weight& WeightMap::checked(const std::string& name, at::IntArrayRef shape) const {
   const Weight* weight = lookup(name);
   const std::string full = prefix_ + name;
   if (weight == nullptr) {
@@ -92,7 +98,27 @@ at::Tensor WeightMap::get(const std::string& name, at::IntArrayRef shape) const 
                            " instead of ", text_of(shape)));
   }
   store_->used.insert(full);
-  return converted(*weight, dtype_);
+  return *weight;
+}
+
+at::Tensor WeightMap::get(const std::string& name, at::IntArrayRef shape) const {
+  return converted(checked(name, shape), dtype_);
+}
+
+at::Tensor WeightMap::compact(const std::string& name, at::IntArrayRef shape) const {
+  const at::Tensor& kept = checked(name, shape).tensor;
+  const bool half = kept.scalar_type() == at::kBFloat16 || kept.scalar_type() == at::kHalf;
+  return half && kept.is_cpu() ? kept : get(name, shape);
+}
+
+at::Tensor WeightMap::stored(const std::string& name, at::IntArrayRef shape) const {
+  return checked(name, shape).tensor;
+}
+
+void WeightMap::release(const std::string& name) const {
+  const Weight* weight = lookup(name);
+  if (weight == nullptr || !weight->file) return;
+  weight->file->drop_pages({static_cast<const char*>(weight->tensor.const_data_ptr()), weight->tensor.nbytes()});
 }
 
 std::optional<at::Tensor> WeightMap::find(const std::string& name, at::IntArrayRef shape) const {

@@ -194,6 +194,10 @@ TEST_P(Linears, KeepAnOutlierInsideItsGroupOfInputs) {
   }
 }
 
+TEST_P(Linears, DoNothingForNoRows) {
+  for (const Isa isa : paths()) EXPECT_EQ(run_layer(random_layer(0, 20, 30), GetParam(), isa).run.status, Status::Ok);
+}
+
 TEST_P(Linears, RefuseWeightsThatAreNotFinite) {
   Layer layer = random_layer(1, 70, 60);
   layer.w[59 * 70 + 3] = std::numeric_limits<float>::infinity();

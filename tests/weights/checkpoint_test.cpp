@@ -117,5 +117,15 @@ TEST(Checkpoint, CountsBytesAsStoredAndInTheComputeType) {
   EXPECT_LE(checkpoint.copied_bytes(std::nullopt), 14);
 }
 
+TEST(Checkpoint, CountsMatricesOfSixteenBitsAsStoredInAnyComputeType) {
+  const test::TemporaryFolder folder;
+  test::write_file(
+      folder / "model.safetensors",
+      test::safetensors_bytes(R"({"w":{"dtype":"BF16","shape":[2,2],"data_offsets":[0,8]}})", std::string(8, 'x')));
+  const Checkpoint checkpoint = open_component(folder.path()).value();
+  EXPECT_EQ(checkpoint.loaded_bytes(DType::F32), 8);
+  EXPECT_EQ(checkpoint.loaded_bytes(DType::F16), 8);
+}
+
 }  // namespace
 }  // namespace tessera::weights

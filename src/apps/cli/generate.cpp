@@ -49,6 +49,7 @@ OrderedJson outcome_json(const Outcome& o, const Generator& generator) {
           {"peak_rss_bytes", peak_rss_bytes()},
           {"device", generator.device().str()},
           {"dtype", c10::toString(generator.dtype())},
+          {"arithmetic", generator.arithmetic_report()},
           {"attention", generator.attention_report()}};
 }
 

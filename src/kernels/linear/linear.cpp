@@ -46,6 +46,7 @@ LinearRun linear_forward(const LinearArgs& args, const ParallelFor& parallel) {
   if (!path) return {Status::IsaMissing};
   if (!is_number(args.dtype) || args.tier == Tier::Exact) return {Status::BadDtype};
   if (args.rows < 0 || args.in < 1 || args.out_channels < 1) return {Status::BadShape};
+  if (args.rows == 0) return {Status::Ok, linear_isa(args.isa), 0};
   return path->run(args, parallel);
 }
 

@@ -17,16 +17,21 @@ at::Tensor clip_half(at::Tensor x) {
   return x.scalar_type() == at::kHalf ? x.clamp_(-kHalfMax, kHalfMax) : x;
 }
 
+/// A layer that sees every token: nearly all of the work.
+nn::Linear bulk(const weights::WeightMap& map, int64_t in, int64_t out) {
+  return {map, in, out, nn::Bias::Required, nn::Rounding::Allowed};
+}
+
 FluxStream load_image_stream(const weights::WeightMap& map, const FluxConfig& c, const DoubleBlockNames& names) {
   return {nn::Linear(map.sub(names.image_modulation), c.dim(), 6 * c.dim()),
-          FluxProjection(map.sub("attn"), c, kImageNames), nn::Linear(map.sub("attn.to_out.0"), c.dim(), c.dim()),
+          FluxProjection(map.sub("attn"), c, kImageNames), bulk(map.sub("attn.to_out.0"), c.dim(), c.dim()),
           nn::FeedForward(map.sub(names.image_feed_forward), {c.dim(), kMlpRatio * c.dim(), c.dim()},
                           nn::Activation::GeluTanh)};
 }
 
 FluxStream load_text_stream(const weights::WeightMap& map, const FluxConfig& c, const DoubleBlockNames& names) {
   return {nn::Linear(map.sub(names.text_modulation), c.dim(), 6 * c.dim()),
-          FluxProjection(map.sub("attn"), c, kTextNames), nn::Linear(map.sub("attn.to_add_out"), c.dim(), c.dim()),
+          FluxProjection(map.sub("attn"), c, kTextNames), bulk(map.sub("attn.to_add_out"), c.dim(), c.dim()),
           nn::FeedForward(map.sub(names.text_feed_forward), {c.dim(), kMlpRatio * c.dim(), c.dim()},
                           nn::Activation::GeluTanh)};
 }
@@ -58,9 +63,8 @@ at::Tensor rotary_attention(at::Tensor query, at::Tensor key, const at::Tensor& 
   return nn::attention(call, scope).flatten(2);
 }
 
-/// linear([a | b]) without joining the two where the type has room for the sum of partial products.
+/// linear([a | b]) without joining the two, for float32 weights.
 at::Tensor linear_of_pair(const nn::Linear& linear, const at::Tensor& a, const at::Tensor& b) {
-  if (a.scalar_type() != at::kFloat) return linear(at::cat({a, b}, -1));
   const int64_t split = a.size(-1);
   const at::Tensor rows_a = a.reshape({-1, split});
   const at::Tensor rows_b = b.reshape({-1, b.size(-1)});
@@ -72,9 +76,9 @@ at::Tensor linear_of_pair(const nn::Linear& linear, const at::Tensor& a, const a
 }  // namespace
 
 FluxProjection::FluxProjection(const weights::WeightMap& map, const FluxConfig& c, const FluxStreamNames& names)
-    : q(map.sub(names.q), c.dim(), c.dim()),
-      k(map.sub(names.k), c.dim(), c.dim()),
-      v(map.sub(names.v), c.dim(), c.dim()),
+    : q(bulk(map.sub(names.q), c.dim(), c.dim())),
+      k(bulk(map.sub(names.k), c.dim(), c.dim())),
+      v(bulk(map.sub(names.v), c.dim(), c.dim())),
       norm_q(map.sub(names.norm_q), c.attention_head_dim, kEps),
       norm_k(map.sub(names.norm_k), c.attention_head_dim, kEps),
       head_dim(c.attention_head_dim) {}
@@ -105,8 +109,8 @@ void FluxDoubleBlock::forward(at::Tensor& text, at::Tensor& image, const FluxCon
 FluxSingleBlock::FluxSingleBlock(const weights::WeightMap& map, const FluxConfig& c)
     : modulation_(map.sub("norm.linear"), c.dim(), 3 * c.dim()),
       projection_(map.sub("attn"), c, kImageNames),
-      mlp_(map.sub("proj_mlp"), c.dim(), kMlpRatio * c.dim()),
-      out_(map.sub("proj_out"), (1 + kMlpRatio) * c.dim(), c.dim()) {}
+      mlp_(bulk(map.sub("proj_mlp"), c.dim(), kMlpRatio * c.dim())),
+      out_(bulk(map.sub("proj_out"), (1 + kMlpRatio) * c.dim(), c.dim())) {}
 
 at::Tensor FluxSingleBlock::forward(const at::Tensor& x, const FluxConditioning& conditioning,
                                     const nn::Scope& scope) const {
@@ -114,8 +118,19 @@ at::Tensor FluxSingleBlock::forward(const at::Tensor& x, const FluxConditioning&
   const at::Tensor normed = nn::ada_layer_norm(x, m[1], m[0], kEps);
   const FluxProjection::Heads h = projection_(normed);
   const at::Tensor attended = rotary_attention(h.query, h.key, h.value, conditioning, scope);
-  const at::Tensor hidden = nn::activate(nn::Activation::GeluTanh, mlp_(normed));
-  return clip_half(nn::gated_add(x, m[2], linear_of_pair(out_, attended, hidden)));
+  return clip_half(nn::gated_add(x, m[2], project(attended, normed)));
+}
+
+at::Tensor FluxSingleBlock::project(const at::Tensor& attended, const at::Tensor& normed) const {
+  const bool in_place = !out_.in_integers() && out_.weight.scalar_type() == at::kFloat;
+  if (in_place && attended.scalar_type() == at::kFloat) {
+    return linear_of_pair(out_, attended, mlp_.activated(nn::Activation::GeluTanh, normed));
+  }
+  const int64_t dim = attended.size(2);
+  const at::Tensor joined = at::empty({attended.size(0), attended.size(1), (1 + kMlpRatio) * dim}, attended.options());
+  joined.slice(2, 0, dim).copy_(attended);
+  mlp_.into(normed, nn::Activation::GeluTanh, joined.slice(2, dim));
+  return out_(joined);
 }
 
 }  // namespace tessera::models

@@ -82,6 +82,9 @@ class FluxSingleBlock {
   at::Tensor forward(const at::Tensor& x, const FluxConditioning& conditioning, const nn::Scope& scope) const;
 
  private:
+  /// out_([attended | gelu(mlp_(normed))])
+  at::Tensor project(const at::Tensor& attended, const at::Tensor& normed) const;
+
   nn::Linear modulation_;  // D → 3 D
   FluxProjection projection_;
   nn::Linear mlp_;

@@ -83,8 +83,8 @@ at::Tensor ClipLayer::forward(const at::Tensor& x, const ClipConfig& c, const nn
 
 ClipTextEncoder::ClipTextEncoder(const weights::WeightMap& full_map, const ClipConfig& config)
     : config_(config),
-      token_embedding_(
-          without_prefix(full_map).get("embeddings.token_embedding.weight", {config.vocab_size, config.hidden_size})),
+      token_embedding_(without_prefix(full_map).compact("embeddings.token_embedding.weight",
+                                                        {config.vocab_size, config.hidden_size})),
       position_embedding_(without_prefix(full_map).get("embeddings.position_embedding.weight",
                                                        {config.max_position_embeddings, config.hidden_size})),
       layers_(load_layers(without_prefix(full_map), config)),
@@ -95,7 +95,8 @@ ClipOutput ClipTextEncoder::forward(const at::Tensor& ids, const nn::Scope& scop
   TESSERA_CHECK(length <= config_.max_position_embeddings, "CLIP prompt of ", length, " tokens");
   check_token_ids(ids, config_.vocab_size, "CLIP");
   const at::Device device = token_embedding_.device();
-  at::Tensor x = at::embedding(token_embedding_, ids.to(device)) + position_embedding_.slice(0, 0, length);
+  const at::Tensor positions = position_embedding_.slice(0, 0, length);
+  at::Tensor x = at::embedding(token_embedding_, ids.to(device)).to(positions.scalar_type()) + positions;
   for (size_t i = 0; i < layers_.size(); ++i) {
     x = layers_[i].forward(x, config_, scope);
     if (scope.trace != nullptr) scope.record(x, strings::join("layer/", i));

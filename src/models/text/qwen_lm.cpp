@@ -78,7 +78,7 @@ QwenLmLayer::QwenLmLayer(const weights::WeightMap& map, const QwenLmConfig& c)
 
 QwenLm::QwenLm(const weights::WeightMap& map, const QwenLmConfig& config)
     : config_(config),
-      embedding_(without_prefix(map).get("embed_tokens.weight", {config.vocab_size, config.hidden_size})),
+      embedding_(without_prefix(map).compact("embed_tokens.weight", {config.vocab_size, config.hidden_size})),
       layers_(load_layers(without_prefix(map), config)),
       final_norm_(without_prefix(map).sub("norm"), config.hidden_size, config.rms_norm_eps) {}
 
@@ -110,7 +110,7 @@ std::vector<at::Tensor> QwenLm::forward(const at::Tensor& ids, const std::option
                     key_lengths};
   const int64_t count = config_.num_hidden_layers;
   HiddenStates states(wanted, count, scope);
-  at::Tensor x = at::embedding(embedding_, ids.to(embedding_.device()));
+  at::Tensor x = at::embedding(embedding_, ids.to(embedding_.device())).to(final_norm_.weight.scalar_type());
   states.keep(0, x);
   for (int64_t i = 0; i < count && states.go_on(i); ++i) {
     const QwenLmLayer& layer = layers_[static_cast<size_t>(i)];

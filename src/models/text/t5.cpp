@@ -24,7 +24,7 @@ std::vector<T5Layer> load_layers(const weights::WeightMap& map, const T5Config& 
 
 at::Tensor load_embedding(const weights::WeightMap& map, const T5Config& config) {
   const char* name = map.has("shared.weight") ? "shared.weight" : "encoder.embed_tokens.weight";
-  return map.get(name, {config.vocab_size, config.d_model});
+  return map.compact(name, {config.vocab_size, config.d_model});
 }
 
 /// [1, H, L, L]
@@ -97,14 +97,14 @@ at::Tensor T5Encoder::feed_forward(const T5Layer& layer, const at::Tensor& x) co
   const at::Tensor normed = layer.ff_norm(x);
   at::Tensor hidden = nn::activate(config_.activation, layer.wi(normed));
   if (layer.wi_1) hidden.mul_((*layer.wi_1)(normed));
-  return layer.wo(hidden.to(layer.wo.weight.scalar_type()));
+  return layer.wo(hidden.to(layer.wo.dtype));
 }
 
 at::Tensor T5Encoder::forward(const at::Tensor& ids, const std::optional<std::vector<int64_t>>& key_lengths,
                               const nn::Scope& scope) const {
   check_token_ids(ids, config_.vocab_size, "T5");
   const at::Tensor buckets = t5_position_buckets(ids.size(1), config_.num_buckets, config_.max_distance);
-  at::Tensor x = at::embedding(embedding_, ids.to(embedding_.device()));
+  at::Tensor x = at::embedding(embedding_, ids.to(embedding_.device())).to(final_norm_.weight.scalar_type());
   at::Tensor bias;
   for (size_t i = 0; i < layers_.size(); ++i) {
     const T5Layer& layer = layers_[i];

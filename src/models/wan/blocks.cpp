@@ -22,10 +22,10 @@ at::Tensor wan_modulated_norm(const at::Tensor& x, const at::Tensor& scale, cons
 }
 
 WanAttention::WanAttention(const weights::WeightMap& map, const WanConfig& c)
-    : q(map.sub("to_q"), c.dim(), c.dim()),
-      k(map.sub("to_k"), c.dim(), c.dim()),
-      v(map.sub("to_v"), c.dim(), c.dim()),
-      out(map.sub("to_out.0"), c.dim(), c.dim()),
+    : q(map.sub("to_q"), c.dim(), c.dim(), nn::Bias::Required, nn::Rounding::Allowed),
+      k(map.sub("to_k"), c.dim(), c.dim(), nn::Bias::Required, nn::Rounding::Allowed),
+      v(map.sub("to_v"), c.dim(), c.dim(), nn::Bias::Required, nn::Rounding::Allowed),
+      out(map.sub("to_out.0"), c.dim(), c.dim(), nn::Bias::Required, nn::Rounding::Allowed),
       norm_q(map.sub("norm_q"), c.dim(), c.eps),
       norm_k(map.sub("norm_k"), c.dim(), c.eps),
       head_dim(c.attention_head_dim) {}

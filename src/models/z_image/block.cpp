@@ -15,7 +15,7 @@ int64_t hidden_size(const ZImageConfig& c) {
 }
 
 nn::Linear plain(const weights::WeightMap& map, int64_t in, int64_t out) {
-  return nn::Linear(map, in, out, nn::Bias::None);
+  return nn::Linear(map, in, out, nn::Bias::None, nn::Rounding::Allowed);
 }
 
 }  // namespace
