@@ -3,11 +3,13 @@
 #include <numeric>
 
 #include "base/strings.h"
+#include "models/config_sizes.h"
 
 namespace tessera::models {
 
 Result<FluxConfig> parse_flux_config(const Json& config) {
   FluxConfig c;
+  TESSERA_TRY_OK(check_config_sizes(config, "Flux config"));
   TESSERA_TRY(c.patch_size, json::value_or(config, "patch_size", c.patch_size));
   TESSERA_TRY(c.in_channels, json::value_or(config, "in_channels", c.in_channels));
   TESSERA_TRY(c.out_channels, json::value_or(config, "out_channels", c.in_channels));

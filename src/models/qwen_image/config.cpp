@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/strings.h"
+#include "models/config_sizes.h"
 
 namespace tessera::models {
 namespace {
@@ -32,6 +33,7 @@ FluxConfig QwenImageConfig::block_config() const {
 
 Result<QwenImageConfig> parse_qwen_image_config(const Json& config) {
   QwenImageConfig c;
+  TESSERA_TRY_OK(check_config_sizes(config, "Qwen-Image config"));
   TESSERA_TRY(c.patch_size, json::value_or(config, "patch_size", c.patch_size));
   TESSERA_TRY(c.in_channels, json::value_or(config, "in_channels", c.in_channels));
   TESSERA_TRY(c.out_channels, json::value_or(config, "out_channels", c.out_channels));

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/strings.h"
+#include "models/config_sizes.h"
 #include "models/text/prompt_tokens.h"
 #include "nn/attention.h"
 
@@ -40,6 +41,7 @@ at::Tensor end_positions(const at::Tensor& ids, int64_t eos_token_id) {
 Result<ClipConfig> parse_clip_config(const Json& file) {
   const Json& config = file.contains("text_config") ? file.at("text_config") : file;
   ClipConfig c;
+  TESSERA_TRY_OK(check_config_sizes(config, "CLIP config"));
   TESSERA_TRY(c.vocab_size, json::value_or(config, "vocab_size", c.vocab_size));
   TESSERA_TRY(c.hidden_size, json::value_or(config, "hidden_size", c.hidden_size));
   TESSERA_TRY(c.intermediate_size, json::value_or(config, "intermediate_size", c.intermediate_size));

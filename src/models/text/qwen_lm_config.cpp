@@ -1,4 +1,5 @@
 #include "base/strings.h"
+#include "models/config_sizes.h"
 #include "models/text/qwen_lm.h"
 
 namespace tessera::models {
@@ -59,6 +60,7 @@ Status check_heads(const QwenLmConfig& c) {
 Result<QwenLmConfig> parse_qwen_lm_config(const Json& file) {
   const Json config = language_fields(file);
   QwenLmConfig c;
+  TESSERA_TRY_OK(check_config_sizes(config, "Qwen config"));
   TESSERA_TRY(c.vocab_size, json::value_or(config, "vocab_size", c.vocab_size));
   TESSERA_TRY(c.hidden_size, json::value_or(config, "hidden_size", c.hidden_size));
   TESSERA_TRY(c.intermediate_size, json::value_or(config, "intermediate_size", c.intermediate_size));

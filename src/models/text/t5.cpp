@@ -1,6 +1,7 @@
 #include "models/text/t5.h"
 
 #include "base/strings.h"
+#include "models/config_sizes.h"
 #include "models/text/prompt_tokens.h"
 #include "nn/attention.h"
 
@@ -36,6 +37,7 @@ at::Tensor position_bias(const at::Tensor& table, const at::Tensor& buckets) {
 
 Result<T5Config> parse_t5_config(const Json& config) {
   T5Config c;
+  TESSERA_TRY_OK(check_config_sizes(config, "T5 config"));
   TESSERA_TRY(c.vocab_size, json::value_or(config, "vocab_size", c.vocab_size));
   TESSERA_TRY(c.d_model, json::value_or(config, "d_model", c.d_model));
   TESSERA_TRY(c.d_kv, json::value_or(config, "d_kv", c.d_kv));
@@ -52,6 +54,10 @@ Result<T5Config> parse_t5_config(const Json& config) {
   if (c.gated) ff = ff.substr(6);
   if (c.gated && ff == "gelu") ff = "gelu_new";  // the published "gated-gelu" checkpoints mean the tanh form
   TESSERA_TRY(c.activation, nn::parse_activation(ff));
+  if (c.num_buckets < 4 || c.max_distance <= c.num_buckets / 4) {
+    return fail(ErrorCode::BadFile, strings::join("T5 config: relative_attention_num_buckets ", c.num_buckets,
+                                                  " do not reach to relative_attention_max_distance ", c.max_distance));
+  }
   return c;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "models/config_sizes.h"
 
 namespace tessera::models {
 namespace {
@@ -33,6 +34,7 @@ Status check_supported(const Json& config) {
 
 Result<KlConfig> parse_kl_config(const Json& config) {
   KlConfig c;
+  TESSERA_TRY_OK(check_config_sizes(config, "VAE config"));
   TESSERA_TRY_OK(check_supported(config));
   TESSERA_TRY(c.out_channels, json::value_or(config, "out_channels", c.out_channels));
   TESSERA_TRY(c.latent_channels, json::value_or(config, "latent_channels", c.latent_channels));

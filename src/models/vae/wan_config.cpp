@@ -1,6 +1,7 @@
 #include "models/vae/wan_config.h"
 
 #include "base/strings.h"
+#include "models/config_sizes.h"
 
 namespace tessera::models {
 namespace {
@@ -25,6 +26,7 @@ Status check(const WanVaeConfig& c) {
 
 Result<WanVaeConfig> parse_wan_vae_config(const Json& config) {
   WanVaeConfig c;
+  TESSERA_TRY_OK(check_config_sizes(config, "VAE config"));
   TESSERA_TRY(c.base_dim, json::value_or(config, "base_dim", c.base_dim));
   TESSERA_TRY(c.decoder_base_dim, json::value_or(config, "decoder_base_dim", c.base_dim));
   TESSERA_TRY(c.z_dim, json::value_or(config, "z_dim", c.z_dim));

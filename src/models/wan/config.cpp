@@ -1,6 +1,7 @@
 #include "models/wan/config.h"
 
 #include "base/strings.h"
+#include "models/config_sizes.h"
 
 namespace tessera::models {
 
@@ -11,6 +12,7 @@ std::array<int64_t, 3> WanConfig::rope_axes() const {
 
 Result<WanConfig> parse_wan_config(const Json& config) {
   WanConfig c;
+  TESSERA_TRY_OK(check_config_sizes(config, "Wan config"));
   TESSERA_TRY(c.patch_size, json::value_or(config, "patch_size", c.patch_size));
   TESSERA_TRY(c.num_attention_heads, json::value_or(config, "num_attention_heads", c.num_attention_heads));
   TESSERA_TRY(c.attention_head_dim, json::value_or(config, "attention_head_dim", c.attention_head_dim));

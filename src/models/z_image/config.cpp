@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/strings.h"
+#include "models/config_sizes.h"
 
 namespace tessera::models {
 namespace {
@@ -36,6 +37,7 @@ Status check_patches(const Json& config) {
 
 Result<ZImageConfig> parse_z_image_config(const Json& config) {
   ZImageConfig c;
+  TESSERA_TRY_OK(check_config_sizes(config, "Z-Image config"));
   TESSERA_TRY(c.in_channels, json::value_or(config, "in_channels", c.in_channels));
   TESSERA_TRY(c.dim, json::value_or(config, "dim", c.dim));
   TESSERA_TRY(c.n_layers, json::value_or(config, "n_layers", c.n_layers));
