@@ -19,7 +19,8 @@ Result<DeviceProfile> profile_from_json(const Json& object);
 /// "10.3" or "sm103" or "sm_103". Errors: Usage.
 Result<Capability> parse_capability(std::string_view text);
 
-/// A preset's name, or a path ending in .json. `auto` and real devices are the probe's. Errors: Usage (no such preset), NotFound, BadFile.
+/// A preset's name, or a path ending in .json. `auto` and real devices are the probe's. Errors: Usage (no such preset),
+/// NotFound, BadFile.
 Result<DeviceProfile> named_profile(std::string_view name);
 
 }  // namespace tessera::platform

@@ -42,12 +42,13 @@ class Walk {
     }
   }
 
-  /// The same, and while nothing was accepted, what stands in for it: sage_attn, then fa, then torch_sdpa.
+  /// The same, and while nothing was accepted, what stands in for it: sage_attn, then fa, then torch_sdpa. On CPUs
+  /// nothing does: the automatic choice knows faster kernels than torch_sdpa there.
   void take_or_substitute(Step step) {
     const Choice first = step.via;
     for (std::size_t tried = refused.size();; tried = refused.size()) {
       take(step);
-      if (!candidates.empty() || refused.size() == tried) return;
+      if (!candidates.empty() || refused.size() == tried || device_.is_cpu()) return;
       const auto next = substitute_for(step.via, refused[tried].reason);
       if (!next) return;
       step.via = *next;
