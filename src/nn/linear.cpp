@@ -9,7 +9,7 @@ namespace tessera::nn {
 namespace {
 
 // A slice of widened weights: small enough for the caches to hand it to the product, large enough for whole GEMM
-// blocks. Costs 4 % over weights that are float32 already (1536 rows x 1536 x 6144, two cores, 2026-12-01).
+// blocks. A step takes 7 % longer than with float32 weights (flux_step, 512x512, two cores, 2026-12-01).
 constexpr int64_t kSliceElements = int64_t{1} << 20;
 constexpr int64_t kFewestChannels = 256;
 

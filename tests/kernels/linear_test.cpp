@@ -115,7 +115,7 @@ std::vector<Isa> paths() {
   return found;
 }
 
-/// Twice what was measured on normal data (2026-12-01: 1.0e-2 and 4.4e-4).
+/// About twice the rounding of normal data: two factors in steps of their largest value over 127 (or 4095).
 double bound_of(Tier tier) {
   return tier == Tier::Fast ? 2e-2 : 9e-4;
 }

@@ -3,8 +3,8 @@
 /// Tier Fast: x unsigned with a zero point (one-sided inputs, as after GELU, use all 8 bits), weights signed.
 struct LinearBytes {
   static constexpr int kPer = 4;  ///< numbers in one 32-bit lane
-  /// Inputs under one scale: sums of 512 products 255 * 127 are exact in float32 as well. Shorter groups lose more in
-  /// their ends than they gain (measured 2026-12-01).
+  /// Inputs under one scale: sums of 512 products 255 * 127 are exact in float32 as well, and the end of a group
+  /// (48 instructions in 1536 cycles of products) costs 3 %.
   static constexpr int64_t kGroup = 512;
   static constexpr float kWeightLimit = 127.0F;
   static constexpr bool kHasZeroPoint = true;
