@@ -1,0 +1,84 @@
+// The fused kernels against their CPU twins, bit for bit.
+#include "apps/gpu_check/session.h"
+#include "base/strings.h"
+
+namespace tessera::gpu_check {
+namespace {
+
+using namespace kernels::fused;
+
+Element element_of(at::ScalarType dtype) {
+  if (dtype == at::kFloat) return Element::F32;
+  return dtype == at::kHalf ? Element::F16 : Element::BF16;
+}
+
+at::Tensor numbers(at::IntArrayRef sizes, at::ScalarType dtype) {
+  return at::randn(sizes, at::TensorOptions().dtype(at::kFloat)).to(dtype);
+}
+
+Status same_bits(const at::Tensor& got, const at::Tensor& want) {
+  const at::ScalarType bits = got.element_size() == 4 ? at::kInt : at::kShort;
+  const int64_t differing = got.cpu().view(bits).ne(want.view(bits)).sum().item<int64_t>();
+  return expect(differing == 0, strings::join(differing, " of ", want.numel(), " values differ from the CPU twin's"));
+}
+
+Status good(int status) {
+  return status == 0 ? Status() : fail(ErrorCode::DeviceFault, strings::join("CUDA status ", status));
+}
+
+Status check_rope(Session& session, at::ScalarType dtype, int64_t dim) {
+  const at::Tensor x = numbers({2, 37, 5, dim}, dtype), weight = numbers({dim}, dtype);
+  const at::Tensor angles = numbers({37, dim / 2}, at::kFloat).mul(30);
+  const at::Tensor rotation = at::stack({angles.cos(), angles.sin()}, 2).contiguous();  // [S, D/2, 2]
+  const auto arguments = [&](const at::Tensor& in, const at::Tensor& out, const at::Tensor& w, const at::Tensor& r) {
+    QkNormRope a{.in = in.const_data_ptr(),
+                 .out = out.data_ptr(),
+                 .weight = w.const_data_ptr(),
+                 .rotation = r.const_data_ptr<float>()};
+    a.batch = 2, a.seq = 37, a.heads = 5, a.dim = dim, a.eps = 1e-6F, a.element = element_of(dtype);
+    for (int64_t d = 0; d < 3; ++d) a.in_strides[d] = in.stride(d), a.out_strides[d] = out.stride(d);
+    return a;
+  };
+  const at::Tensor want = at::empty_like(x);
+  qk_norm_rope_cpu(arguments(x, want, weight, rotation));
+  const at::Device device = session.tools->device();
+  const at::Tensor on = x.to(device), w = weight.to(device), r = rotation.to(device), out = at::empty_like(on);
+  TESSERA_TRY_OK(good(session.tools->qk_norm_rope(arguments(on, out, w, r))));
+  session.tools->synchronize();
+  return same_bits(out, want);
+}
+
+Status check_modulate(Session& session, at::ScalarType dtype, int64_t dim) {
+  const at::Tensor x = numbers({2, 37, dim}, dtype), scale = numbers({2, dim}, dtype), shift = numbers({2, dim}, dtype);
+  const auto arguments = [&](const at::Tensor& in, const at::Tensor& out, const at::Tensor& k, const at::Tensor& d) {
+    Modulate a{
+        .in = in.const_data_ptr(), .out = out.data_ptr(), .scale = k.const_data_ptr(), .shift = d.const_data_ptr()};
+    a.batch = 2, a.seq = 37, a.dim = dim, a.eps = 1e-6F, a.element = element_of(dtype);
+    return a;
+  };
+  const at::Tensor want = at::empty_like(x);
+  modulate_cpu(arguments(x, want, scale, shift));
+  const at::Device device = session.tools->device();
+  const at::Tensor on = x.to(device), k = scale.to(device), d = shift.to(device), out = at::empty_like(on);
+  TESSERA_TRY_OK(good(session.tools->modulate(arguments(on, out, k, d))));
+  session.tools->synchronize();
+  return same_bits(out, want);
+}
+
+}  // namespace
+
+void check_fused(Session& session) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16, at::kHalf}) {
+    const std::string type = c10::toString(dtype);
+    for (const int64_t dim : {64, 128, 250}) {
+      session.check("fused", "qk_norm_rope", strings::join(type, " D", dim),
+                    [&](OrderedJson&) { return check_rope(session, dtype, dim); });
+    }
+    for (const int64_t dim : {320, 3072, 5120}) {
+      session.check("fused", "modulate", strings::join(type, " D", dim),
+                    [&](OrderedJson&) { return check_modulate(session, dtype, dim); });
+    }
+  }
+}
+
+}  // namespace tessera::gpu_check
