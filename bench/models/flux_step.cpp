@@ -14,8 +14,9 @@
 #include "base/unwrap.h"
 #include "kernels/linear/linear.h"
 #include "models/flux/transformer.h"
+#include "residency/process_memory.h"
+#include "runtime/arithmetic.h"
 #include "runtime/attention_options.h"
-#include "runtime/device.h"
 #include "weights/checkpoint.h"
 #include "weights/tensors.h"
 
@@ -36,22 +37,8 @@ models::FluxInputs read_inputs(const char* path, at::ScalarType dtype) {
   return in;
 }
 
-weights::LinearTier tier_of(std::string_view quality) {
-  if (quality == "fast") return weights::LinearTier::Fast;
-  return quality == "high" ? weights::LinearTier::High : weights::LinearTier::Exact;
-}
-
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-/// The kernel's high-water mark of this program alone: rusage would count the parent's before exec.
-int64_t peak_bytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::stoll(line.substr(6)) * 1024;
-  }
-  return 0;
 }
 
 /// Load time, peak memory, and the wall and processor seconds of each call.
@@ -61,9 +48,11 @@ Json run(char** argv) {
   const auto begin = std::chrono::steady_clock::now();
   const std::filesystem::path folder = argv[1];
   const auto config = unwrap(models::parse_flux_config(unwrap(json::read_file(folder / "config.json"))));
-  const at::ScalarType dtype = unwrap(runtime::parse_arithmetic(argv[3], at::kCPU));
+  const runtime::Arithmetic arithmetic =
+      unwrap(runtime::choose_arithmetic({.dtype = argv[3], .quality = argv[4], .linear_isa = kernels::linear_isa()}));
+  const at::ScalarType dtype = arithmetic.dtype;
   const auto map = unwrap(weights::to_weight_map(unwrap(weights::open_component(folder)), dtype));
-  const models::FluxTransformer transformer(map.with_linears(tier_of(argv[4])), config);
+  const models::FluxTransformer transformer(map.with_linears(arithmetic.linears), config);
   const double load = seconds_since(begin);
   const auto engine =
       attention::make_engine(unwrap(runtime::attention_options({.device = "cpu", .quality = argv[4]}, at::kCPU)));
@@ -84,7 +73,7 @@ Json run(char** argv) {
   return {{"wall", wall},
           {"cpu", cpu},
           {"load", load},
-          {"peak_bytes", peak_bytes()},
+          {"peak_bytes", residency::peak_resident_bytes()},
           {"isa", kernels::isa_name(unwrap(kernels::active_isa()))}};
 }
 

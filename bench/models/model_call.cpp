@@ -26,18 +26,15 @@ struct Size {
 };
 
 /// A part that was loaded, ready to be called.
-struct Part {
-  std::function<void()> call;
-};
+using Part = std::function<void()>;
 
 struct Source {
-  std::filesystem::path folder;
   weights::WeightMap map;
   Json config;
 };
 
 Source open(const std::filesystem::path& folder) {
-  return {folder, unwrap(weights::to_weight_map(unwrap(weights::open_component(folder)), at::kFloat)),
+  return {unwrap(weights::to_weight_map(unwrap(weights::open_component(folder)), at::kFloat)),
           unwrap(json::read_file(folder / "config.json"))};
 }
 
@@ -52,7 +49,7 @@ Part qwen_image(const Source& source, const Size& size) {
       .timestep = at::full({1}, 0.5, at::kFloat),
       .rows = rows,
       .columns = columns};
-  return {[=] { model->forward(inputs, {}); }};
+  return [=] { model->forward(inputs, {}); };
 }
 
 Part wan(const Source& source, const Size& size) {
@@ -62,21 +59,21 @@ Part wan(const Source& source, const Size& size) {
       .hidden_states = at::randn({1, config.in_channels, size.frames, size.height, size.width}),
       .timestep = at::full({1}, 500.0, at::kFloat),
       .encoder_hidden_states = at::randn({1, size.text_tokens, config.text_dim})};
-  return {[=] { model->forward(inputs, {}); }};
+  return [=] { model->forward(inputs, {}); };
 }
 
 Part wan_decoder(const Source& source, const Size& size) {
   const auto config = unwrap(models::parse_wan_vae_config(source.config));
   const auto model = std::make_shared<models::WanDecoder>(source.map, config);
   const at::Tensor z = at::randn({1, config.z_dim, size.frames, size.height, size.width});
-  return {[=] { model->decode(z, {}, [](const at::Tensor&, int64_t) {}); }};
+  return [=] { model->decode(z, {}, [](const at::Tensor&, int64_t) {}); };
 }
 
 Part kl_decoder(const Source& source, const Size& size) {
   const auto config = unwrap(models::parse_kl_config(source.config));
   const auto model = std::make_shared<models::KlDecoder>(source.map, config);
   const at::Tensor z = at::randn({1, config.latent_channels, size.height, size.width});
-  return {[=] { model->decode(z, {}, {}); }};
+  return [=] { model->decode(z, {}, {}); };
 }
 
 Part load(const std::string& kind, const Source& source, const Size& size) {
@@ -97,7 +94,7 @@ int run(char** argv) {
   for (int64_t i = 0; i < std::stoll(argv[7]); ++i) {
     const auto start = std::chrono::steady_clock::now();
     const std::clock_t cpu_start = std::clock();
-    part.call();
+    part();
     cpu.push_back(static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC);
     wall.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }

@@ -2,6 +2,7 @@
 
 #include "attention/backends/cpu_kernel.h"
 #include "base/check.h"
+#include "base/strings.h"
 #include "kernels/linear/linear.h"
 #include "tensor/dtypes.h"
 
@@ -63,27 +64,33 @@ at::Tensor widened_product(const Linear& l, const at::Tensor& x) {
   return out;
 }
 
+std::optional<at::Tensor> bias_like(const Linear& l, const at::Tensor& x) {
+  return l.bias ? std::optional(l.bias->to(x.device(), x.scalar_type())) : std::nullopt;
+}
+
 /// Floating point. x [M, in] → [M, out] in x's type.
 at::Tensor exact_product(const Linear& l, const at::Tensor& x) {
   const bool plain = l.weight.scalar_type() == at::kFloat || !l.weight.is_cpu();
   if (plain && x.scalar_type() == l.weight.scalar_type()) return at::linear(x, l.weight, l.bias);
-  if (!x.is_cpu()) return at::linear(x, l.weight.to(x.device(), x.scalar_type()), l.bias);
+  if (!x.is_cpu()) return at::linear(x, l.weight.to(x.device(), x.scalar_type()), bias_like(l, x));
   return widened_product(l, x.to(at::kFloat)).to(x.scalar_type());
 }
 
 /// Rows that integers cannot hold, once more in floating point: infinities and NaN then go where they belong.
-void redo_rows(const Linear& l, const at::Tensor& x, std::optional<Activation> kind,
-               const std::vector<uint8_t>& refused, const at::Tensor& out) {
-  at::Tensor exact = exact_product(l, x);
-  if (kind) exact = activate(*kind, exact);
+void redo_rows(const Linear& l, const at::Tensor& x, bool gelu, const std::vector<uint8_t>& refused,
+               const at::Tensor& out) {
+  std::vector<int64_t> numbers;
   for (size_t r = 0; r < refused.size(); ++r) {
-    if (refused[r] != 0) out.select(0, static_cast<int64_t>(r)).copy_(exact.select(0, static_cast<int64_t>(r)));
+    if (refused[r] != 0) numbers.push_back(static_cast<int64_t>(r));
   }
+  const at::Tensor rows = at::from_blob(numbers.data(), {static_cast<int64_t>(numbers.size())}, at::kLong);
+  const at::Tensor exact = exact_product(l, x.index_select(0, rows));
+  at::Tensor target = out;
+  target.index_copy_(0, rows, gelu ? activate(Activation::GeluTanh, exact) : exact);
 }
 
-/// x, out [M, ·], last stride 1.
-void integer_product(const Linear& l, const at::Tensor& x, std::optional<Activation> kind, const at::Tensor& out) {
-  const bool gelu = kind == Activation::GeluTanh;
+/// x, out [M, ·], last stride 1; with or without GELU, the only activation that the kernel knows.
+void integer_product(const Linear& l, const at::Tensor& x, bool gelu, const at::Tensor& out) {
   std::vector<uint8_t> refused(static_cast<size_t>(x.size(0)));
   const std::optional<at::Tensor> bias = l.bias ? std::optional(l.bias->to(at::kFloat).contiguous()) : std::nullopt;
   kernels::LinearArgs args;
@@ -98,13 +105,12 @@ void integer_product(const Linear& l, const at::Tensor& x, std::optional<Activat
   args.refused = refused.data();
   const kernels::LinearRun run = kernels::linear_forward(args, attention::aten_threads());
   if (run.status != kernels::Status::Ok) {
-    throw RuntimeFault({ErrorCode::OutOfMemory, "no memory for a linear layer's scratch", "ask for a smaller size"});
+    const bool memory = run.status == kernels::Status::OutOfMemory;
+    throw RuntimeFault({memory ? ErrorCode::OutOfMemory : ErrorCode::Bug,
+                        strings::join("a linear layer in integers: ", kernels::status_text(run.status)),
+                        memory ? "ask for a smaller size" : "please report it, and use --quality exact"});
   }
-  if (kind && !gelu) {
-    at::Tensor view = out;
-    view.copy_(activate(*kind, out.clone()));
-  }
-  if (run.refused_rows > 0) redo_rows(l, x, kind, refused, out);
+  if (run.refused_rows > 0) redo_rows(l, x, gelu, refused, out);
 }
 
 bool runs_in_integers(const Linear& l, const at::Tensor& x) {
@@ -139,21 +145,22 @@ at::Tensor Linear::operator()(const at::Tensor& x) const {
     return exact_product(*this, as_rows(x)).view(out_shape(*this, x));
   }
   at::Tensor out = at::empty(out_shape(*this, x), x.options());
-  integer_product(*this, as_rows(x), std::nullopt, out.view({-1, out.size(-1)}));
+  integer_product(*this, as_rows(x), /*gelu=*/false, out.view({-1, out.size(-1)}));
   return out;
 }
 
 at::Tensor Linear::activated(Activation kind, const at::Tensor& x) const {
-  if (!runs_in_integers(*this, x)) return activate(kind, (*this)(x));
+  if (kind != Activation::GeluTanh || !runs_in_integers(*this, x)) return activate(kind, (*this)(x));
   at::Tensor out = at::empty(out_shape(*this, x), x.options());
-  integer_product(*this, as_rows(x), kind, out.view({-1, out.size(-1)}));
+  integer_product(*this, as_rows(x), /*gelu=*/true, out.view({-1, out.size(-1)}));
   return out;
 }
 
 void Linear::into(const at::Tensor& x, std::optional<Activation> kind, const at::Tensor& out) const {
   const at::Tensor rows = out.flatten(0, -2);
   TESSERA_CHECK(rows.const_data_ptr() == out.const_data_ptr() && rows.stride(1) == 1, "rows of out lie unevenly");
-  if (runs_in_integers(*this, x)) return integer_product(*this, as_rows(x), kind, rows);
+  const bool known = !kind || kind == Activation::GeluTanh;
+  if (known && runs_in_integers(*this, x)) return integer_product(*this, as_rows(x), kind.has_value(), rows);
   const at::Tensor product = (*this)(x);
   at::Tensor target = out;
   target.copy_(kind ? activate(*kind, product) : product);

@@ -34,8 +34,7 @@ Result<LinearTier> asked_tier(std::string_view quality) {
 std::string dtype_reason(const ArithmeticQuestion& q) {
   if (q.dtype != "auto") return strings::join("--dtype ", q.dtype);
   if (!q.on_cpu) return "bf16 is the fast type of GPUs";
-  return "fp32 products are this CPU's fastest in floating point (bf16 runs at 0.6 of them); 16-bit weights stay "
-         "16-bit";
+  return "fp32 products are the fastest in floating point on CPUs without bf16 tiles; 16-bit weights stay 16-bit";
 }
 
 std::string linears_reason(const ArithmeticQuestion& q, LinearTier asked) {

@@ -4,19 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "attention/backends/cuda_call.h"
+#include "tests/cudnn/inputs.h"
 
 namespace tessera::attention {
 namespace {
-
-AttentionInputs inputs(int64_t batch = 2) {
-  const auto options = at::TensorOptions().dtype(at::kBFloat16);
-  AttentionInputs in;
-  in.query = at::zeros({batch, 32, 8, 64}, options);
-  in.key = at::zeros({batch, 16, 4, 64}, options);
-  in.value = at::zeros({batch, 16, 4, 64}, options);
-  in.scale = 0.125;
-  return in;
-}
 
 TEST(CudaCalls, EqualLengthsCutTheKeysInsteadOfMasking) {
   AttentionInputs in = inputs();

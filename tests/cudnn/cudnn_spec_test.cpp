@@ -5,19 +5,10 @@
 
 #include "attention/backends/cuda_call.h"
 #include "attention/backends/cudnn_sdpa.h"
+#include "tests/cudnn/inputs.h"
 
 namespace tessera::attention {
 namespace {
-
-AttentionInputs inputs(int64_t batch = 2) {
-  const auto options = at::TensorOptions().dtype(at::kBFloat16);
-  AttentionInputs in;
-  in.query = at::zeros({batch, 32, 8, 64}, options);
-  in.key = at::zeros({batch, 16, 4, 64}, options);
-  in.value = at::zeros({batch, 16, 4, 64}, options);
-  in.scale = 0.125;
-  return in;
-}
 
 TEST(CudnnSpecOfTensors, TakesTheStridesAsTheyAre) {
   AttentionInputs in = inputs();

@@ -5,6 +5,7 @@
 #include <random>
 #include <thread>
 
+#include "base/strings.h"
 #include "kernels/problem.h"
 
 namespace tessera::test {
@@ -189,6 +190,20 @@ kernels::ParallelFor fresh_threads(int threads) {
 
 std::vector<kernels::Isa> isas() {
   return kernels::available_isas();
+}
+
+kernels::AttentionRun run(AttentionCase& c, kernels::Isa isa, kernels::Tier tier, int threads) {
+  kernels::AttentionArgs args = c.args();
+  args.isa = isa, args.tier = tier;
+  return attention_forward(args, fresh_threads(threads));
+}
+
+void for_every_path(const std::function<void(kernels::Isa, kernels::Tier, const std::string&)>& check) {
+  for (const kernels::Isa isa : isas()) {
+    for (const kernels::Tier tier : {kernels::Tier::Exact, kernels::Tier::High, kernels::Tier::Fast}) {
+      check(isa, tier, strings::join(isa_name(isa), ", ", tier_name(tier)));
+    }
+  }
 }
 
 }  // namespace tessera::test

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -77,5 +78,11 @@ kernels::ParallelFor fresh_threads(int threads);
 
 /// Every ISA of this machine.
 std::vector<kernels::Isa> isas();
+
+/// Runs the case on one path, on so many fresh threads.
+kernels::AttentionRun run(AttentionCase& c, kernels::Isa isa, kernels::Tier tier, int threads = 1);
+
+/// Calls check(isa, tier, text for messages) for every path: each ISA of this machine with each tier.
+void for_every_path(const std::function<void(kernels::Isa, kernels::Tier, const std::string&)>& check);
 
 }  // namespace tessera::test

@@ -189,8 +189,9 @@ TEST_P(Linears, KeepAnOutlierInsideItsGroupOfInputs) {
   for (size_t c = 0; c < 48; ++c) layer.w[c * 2048 + 5] = 0.0F;
   for (const Isa isa : paths()) {
     const Result result = run_layer(layer, GetParam(), isa);
-    // The group's 512 (or 128) inputs round to steps of 12 (or 0.7): their part of the result is lost, no more.
-    EXPECT_LT(relative_error(layer, result, reference(layer)), GetParam() == Tier::Fast ? 2.0 : 0.1);
+    // The group's 512 (or 128) inputs round to steps of 12 (or 0.7): their part of the result is lost, no more. One
+    // scale for all 2048 inputs would lose 0.9 (or 0.2) of it.
+    EXPECT_LT(relative_error(layer, result, reference(layer)), GetParam() == Tier::Fast ? 0.6 : 0.1);
   }
 }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "base/strings.h"
 #include "tests/kernels/attention_case.h"
 
 namespace tessera::test {
@@ -18,21 +17,6 @@ using kernels::Tier;
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr Tier kTiers[] = {Tier::Exact, Tier::High, Tier::Fast};
-
-kernels::AttentionRun run(AttentionCase& c, Isa isa, Tier tier, int threads = 1) {
-  kernels::AttentionArgs args = c.args();
-  args.isa = isa, args.tier = tier;
-  return attention_forward(args, fresh_threads(threads));
-}
-
-/// Calls check(isa, tier, text for messages) for every path.
-template <typename Check>
-void for_every_path(const Check& check) {
-  for (const Isa isa : isas()) {
-    for (const Tier tier : kTiers) check(isa, tier, strings::join(isa_name(isa), ", ", tier_name(tier)));
-  }
-}
 
 TEST(AttentionSemantics, TheForcedPathIsTheOneThatRuns) {
   AttentionCase c({.seq_q = 20, .seq_kv = 20});

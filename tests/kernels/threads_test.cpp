@@ -4,7 +4,6 @@
 #include <cmath>
 #include <thread>
 
-#include "base/strings.h"
 #include "tests/kernels/attention_case.h"
 
 namespace tessera::test {
@@ -15,21 +14,7 @@ using kernels::Isa;
 using kernels::MaskKind;
 using kernels::Tier;
 
-constexpr Tier kTiers[] = {Tier::Exact, Tier::High, Tier::Fast};
 constexpr int64_t kMostScratch = 2 << 20;
-
-kernels::AttentionRun run(AttentionCase& c, Isa isa, Tier tier, int threads) {
-  kernels::AttentionArgs args = c.args();
-  args.isa = isa, args.tier = tier;
-  return attention_forward(args, fresh_threads(threads));
-}
-
-template <typename Check>
-void for_every_path(const Check& check) {
-  for (const Isa isa : isas()) {
-    for (const Tier tier : kTiers) check(isa, tier, strings::join(isa_name(isa), ", ", tier_name(tier)));
-  }
-}
 
 /// Result and log-sum-exp as bytes.
 std::vector<std::byte> answer(const AttentionCase& c) {

@@ -113,36 +113,31 @@ TEST(WanRequest, ImageToVideoWithoutAnImageIsAUsageErrorBeforeAnythingIsLoaded) 
   }
 }
 
-TEST(WanRequest, ABoundaryWithoutASecondTransformerIsABadFile) {
-  const fs::path folder = fs::path(TESSERA_BINARY_DIR) / "test_models" / "one_expert";
+/// The small image-to-video model with other entries in its index.
+fs::path model_with(const std::string& name, const Json& entries) {
+  const fs::path folder = fs::path(TESSERA_BINARY_DIR) / "test_models" / name;
   fs::remove_all(folder);
   fs::create_directories(folder);
   for (const auto& entry : fs::directory_iterator(wan_model("ti2v-i2v"))) {
     fs::create_symlink(entry.path(), folder / entry.path().filename());
   }
   Json index = unwrap(json::read_file(folder / "model_index.json"));
-  index["boundary_ratio"] = 0.875;
+  index.update(entries);
   fs::remove(folder / "model_index.json");
   std::ofstream(folder / "model_index.json") << index.dump();
-  const auto model = open_pipeline(folder);
+  return folder;
+}
+
+TEST(WanRequest, ABoundaryWithoutASecondTransformerIsABadFile) {
+  const auto model = open_pipeline(model_with("one_expert", {{"boundary_ratio", 0.875}}));
   ASSERT_FALSE(model);
   EXPECT_EQ(model.error().code, ErrorCode::BadFile);
   EXPECT_NE(model.error().line().find("transformer_2"), std::string::npos);
 }
 
 TEST(WanRequest, AnExpertWhoseFolderIsMissingIsOneClearError) {
-  const fs::path folder = fs::path(TESSERA_BINARY_DIR) / "test_models" / "missing_expert";
-  fs::remove_all(folder);
-  fs::create_directories(folder);
-  for (const auto& entry : fs::directory_iterator(wan_model("ti2v-i2v"))) {
-    fs::create_symlink(entry.path(), folder / entry.path().filename());
-  }
-  Json index = unwrap(json::read_file(folder / "model_index.json"));
-  index["boundary_ratio"] = 0.875;
-  index["transformer_2"] = Json{"diffusers", "WanTransformer3DModel"};
-  fs::remove(folder / "model_index.json");
-  std::ofstream(folder / "model_index.json") << index.dump();
-  const auto model = open_pipeline(folder);
+  const auto model = open_pipeline(model_with(
+      "missing_expert", {{"boundary_ratio", 0.875}, {"transformer_2", Json{"diffusers", "WanTransformer3DModel"}}}));
   ASSERT_FALSE(model);
   EXPECT_EQ(model.error().code, ErrorCode::NotFound);
   EXPECT_NE(model.error().line().find("transformer_2"), std::string::npos) << model.error().line();

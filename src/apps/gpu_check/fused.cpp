@@ -26,6 +26,19 @@ Status good(int status) {
   return status == 0 ? Status() : fail(ErrorCode::DeviceFault, strings::join("CUDA status ", status));
 }
 
+using Operands = std::vector<at::Tensor>;
+
+/// Runs a kernel on the device with copies of the operands, the first shaped like the result.
+Status same_on_device(Session& session, const at::Tensor& want, const Operands& operands,
+                      const std::function<int(const Operands& on, const at::Tensor& out)>& kernel) {
+  Operands on;
+  for (const at::Tensor& operand : operands) on.push_back(operand.to(session.tools->device()));
+  const at::Tensor out = at::empty_like(on[0]);
+  TESSERA_TRY_OK(good(kernel(on, out)));
+  session.tools->synchronize();
+  return same_bits(out, want);
+}
+
 Status check_rope(Session& session, at::ScalarType dtype, int64_t dim) {
   const at::Tensor x = numbers({2, 37, 5, dim}, dtype), weight = numbers({dim}, dtype);
   const at::Tensor angles = numbers({37, dim / 2}, at::kFloat).mul(30);
@@ -41,11 +54,9 @@ Status check_rope(Session& session, at::ScalarType dtype, int64_t dim) {
   };
   const at::Tensor want = at::empty_like(x);
   qk_norm_rope_cpu(arguments(x, want, weight, rotation));
-  const at::Device device = session.tools->device();
-  const at::Tensor on = x.to(device), w = weight.to(device), r = rotation.to(device), out = at::empty_like(on);
-  TESSERA_TRY_OK(good(session.tools->qk_norm_rope(arguments(on, out, w, r))));
-  session.tools->synchronize();
-  return same_bits(out, want);
+  return same_on_device(session, want, {x, weight, rotation}, [&](const Operands& on, const at::Tensor& out) {
+    return session.tools->qk_norm_rope(arguments(on[0], out, on[1], on[2]));
+  });
 }
 
 Status check_modulate(Session& session, at::ScalarType dtype, int64_t dim) {
@@ -58,11 +69,9 @@ Status check_modulate(Session& session, at::ScalarType dtype, int64_t dim) {
   };
   const at::Tensor want = at::empty_like(x);
   modulate_cpu(arguments(x, want, scale, shift));
-  const at::Device device = session.tools->device();
-  const at::Tensor on = x.to(device), k = scale.to(device), d = shift.to(device), out = at::empty_like(on);
-  TESSERA_TRY_OK(good(session.tools->modulate(arguments(on, out, k, d))));
-  session.tools->synchronize();
-  return same_bits(out, want);
+  return same_on_device(session, want, {x, scale, shift}, [&](const Operands& on, const at::Tensor& out) {
+    return session.tools->modulate(arguments(on[0], out, on[1], on[2]));
+  });
 }
 
 }  // namespace

@@ -24,9 +24,10 @@ LinearPlan plan_linear(const LinearArgs& a, int threads) {
   plan.row_blocks = (plan.tiles + most_tiles - 1) / most_tiles;
   if (threads > 1) plan.row_blocks = round_to(plan.row_blocks, threads);
   if (plan.row_blocks > (plan.tiles + 1) / 2) {
-    // Few rows: the threads share the panels instead.
+    // Few rows: the threads of a block share its panels instead. Each makes the block's rows into numbers anew.
     plan.row_blocks = (plan.tiles + most_tiles - 1) / most_tiles;
-    plan.panel_blocks = threads < plan.panels ? threads : plan.panels;
+    const int64_t sharing = (threads + plan.row_blocks - 1) / plan.row_blocks;
+    plan.panel_blocks = sharing < plan.panels ? sharing : plan.panels;
   }
   plan.tiles_per_block = (plan.tiles + plan.row_blocks - 1) / plan.row_blocks;
   return plan;
