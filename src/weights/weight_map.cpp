@@ -21,17 +21,20 @@ std::map<std::string, Weight> without_files(std::map<std::string, at::Tensor> te
   return weights;
 }
 
-/// "[3, *]": -1 means any size.
+// Only this one: other negative sizes come from a damaged config and fit nothing.
+constexpr int64_t kAnySize = -1;
+
+/// "[3, *]"
 std::string text_of(at::IntArrayRef shape) {
   std::vector<std::string> sizes;
-  for (const int64_t size : shape) sizes.push_back(size < 0 ? "*" : std::to_string(size));
+  for (const int64_t size : shape) sizes.push_back(size == kAnySize ? "*" : std::to_string(size));
   return "[" + strings::list(sizes) + "]";
 }
 
 bool fits(at::IntArrayRef have, at::IntArrayRef want) {
   if (have.size() != want.size()) return false;
   for (size_t i = 0; i < have.size(); ++i) {
-    if (want[i] >= 0 && want[i] != have[i]) return false;
+    if (want[i] != kAnySize && want[i] != have[i]) return false;
   }
   return true;
 }

@@ -107,6 +107,13 @@ TEST(WeightMap, MissingAndMisshapenTensorsAreNamedWithFileAndExpectation) {
   EXPECT_EQ(map.get("block.0.weight", {-1, 3}).size(0), 2);
 }
 
+TEST(WeightMap, OnlyMinusOneMeansAnySize) {
+  const WeightMap map({{"w", at::zeros({6, 2})}}, at::kFloat, "here");
+  EXPECT_EQ(map.get("w", {-1, 2}).size(0), 6);
+  const std::string line = message_of([&] { map.get("w", {-2, 2}); });
+  EXPECT_NE(line.find("[-2, 2]"), std::string::npos) << line;
+}
+
 TEST(WeightMap, OptionalTensorsAreFoundOrNothing) {
   const WeightMap map({{"a", at::zeros({2})}}, at::kFloat, "m");
   EXPECT_TRUE(map.find("a", {2}).has_value());
