@@ -29,8 +29,10 @@ target_link_options(tessera_torch INTERFACE -Wl,--allow-shlib-undefined -Wl,--un
 # at::parallel_for is a header template: without -fopenmp it silently runs everything on the calling thread. The wheel's
 # own libgomp is linked, so that the process has one pool of threads.
 target_compile_options(tessera_torch INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fopenmp>)
-if(EXISTS ${TESSERA_TORCH}/lib/libgomp.so.1)
-  target_link_libraries(tessera_torch INTERFACE ${TESSERA_TORCH}/lib/libgomp.so.1)
+file(GLOB torch_gomp ${TESSERA_TORCH}/lib/libgomp*.so* ${TESSERA_TORCH}/../torch.libs/libgomp*.so*)
+if(torch_gomp)
+  list(GET torch_gomp 0 torch_gomp)
+  target_link_libraries(tessera_torch INTERFACE ${torch_gomp})
 else()
   find_package(OpenMP REQUIRED COMPONENTS CXX)
   target_link_libraries(tessera_torch INTERFACE OpenMP::OpenMP_CXX)

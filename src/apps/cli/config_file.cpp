@@ -1,7 +1,5 @@
 #include "apps/cli/config_file.h"
 
-#include <cstdlib>
-
 #include "apps/cli/command.h"
 #include "base/env.h"
 
@@ -27,6 +25,14 @@ void spread(const CLI::App& app, const CLI::ConfigItem& item, std::vector<std::s
   }
 }
 
+/// Flags of the program may stand behind its subcommands at any depth.
+void let_through(CLI::App& app) {
+  for (CLI::App* sub : app.get_subcommands(nullptr)) {
+    sub->fallthrough();
+    let_through(*sub);
+  }
+}
+
 /// CLI11 lets the file win over the environment: keys whose variable is set are left out here.
 class FileOfFlags : public CLI::ConfigTOML {
  public:
@@ -35,7 +41,7 @@ class FileOfFlags : public CLI::ConfigTOML {
   Items from_config(std::istream& input) const override {
     Items out;
     for (const CLI::ConfigItem& item : CLI::ConfigTOML::from_config(input)) {
-      if (std::getenv(environment_name(item.name).c_str()) != nullptr) continue;
+      if (env::get(environment_name(item.name))) continue;
       const size_t before = out.size();
       std::vector<std::string> path;
       if (item.parents.empty() && !has_option(app_, item.name)) spread(app_, item, path, out);
@@ -56,7 +62,7 @@ void add_config_file(CLI::App& app) {
                  "a file of flags (INI/TOML); the command line and the environment win over it", named.has_value());
   app.config_formatter(std::make_shared<FileOfFlags>(app));
   app.allow_config_extras(CLI::config_extras_mode::error);
-  for (CLI::App* sub : app.get_subcommands(nullptr)) sub->fallthrough();
+  let_through(app);
 }
 
 }  // namespace tessera::cli

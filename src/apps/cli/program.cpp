@@ -90,8 +90,6 @@ int run_program(int argc, const char* const* argv) {
     auto shared = std::make_unique<SharedOptions>();
     const Command command = add(app, *shared);
     read_environment(*command.app);
-    // --config and --version may stand behind the subcommand too, also behind `bench attention`.
-    for (CLI::App* level = command.app; level != &app; level = level->get_parent()) level->fallthrough();
     commands.push_back({command, std::move(shared)});
   }
   add_config_file(app);
