@@ -73,12 +73,17 @@ Result<AttentionOutputs> AttentionEngine::run(const AttentionInputs& inputs, con
     outputs = allocate_outputs(inputs, needs_lse);
     return {};
   }));
-  TESSERA_TRY_OK(run_into(inputs, site, outputs));
+  TESSERA_TRY_OK(run_checked(inputs, site, outputs));
   return outputs;
 }
 
 Status AttentionEngine::run_into(const AttentionInputs& inputs, const CallSite& site, const AttentionOutputs& outputs) {
   TESSERA_TRY_OK(validate(inputs));
+  return run_checked(inputs, site, outputs);
+}
+
+Status AttentionEngine::run_checked(const AttentionInputs& inputs, const CallSite& site,
+                                    const AttentionOutputs& outputs) {
   if (is_empty(sizes_of(inputs))) {
     fill_empty(outputs);
     return {};
@@ -263,16 +268,6 @@ std::vector<SiteReport> AttentionEngine::report() const {
   std::vector<SiteReport> rows;
   for (const Plan* plan : in_order_) rows.push_back(report_of(*plan));
   return rows;
-}
-
-std::vector<std::string> AttentionEngine::unused_choices() const {
-  const std::shared_lock lock(mutex_);
-  std::vector<std::string> unused;
-  for (const auto& [key, choice] : options_.selections.choices) unused.push_back(key);
-  for (const Plan* plan : in_order_) {
-    for (const auto& key : options_.selections.keys_for(plan->component, plan->problem.role)) std::erase(unused, key);
-  }
-  return unused;
 }
 
 std::unique_ptr<AttentionEngine> make_engine(EngineOptions options) {

@@ -58,10 +58,9 @@ class AttentionEngine {
   /// One row per kind of call so far, in the order of their first calls.
   std::vector<SiteReport> report() const;
 
-  /// Keys of `selections.choices` that no call has obeyed yet: after a run, an override that controlled no layer.
-  std::vector<std::string> unused_choices() const;
-
  private:
+  /// run_into for inputs that were validated.
+  Status run_checked(const AttentionInputs& inputs, const CallSite& site, const AttentionOutputs& outputs);
   Plan& plan_for(const AttentionInputs& inputs, const CallSite& site, bool needs_lse);
   Plan& make_plan(const AttentionInputs& inputs, const CallSite& site, bool needs_lse);
   std::optional<int64_t> component_index(std::string_view component) const;

@@ -37,7 +37,7 @@ constexpr Phrase kPhrases[] = {
     {"uncorrectable ecc", ErrorCode::DeviceFault},
     {"nccl error", ErrorCode::DeviceFault},
     {"no available kernel", ErrorCode::Unsupported},
-    {"not implemented", ErrorCode::Unsupported},
+    {"not implemented", ErrorCode::Unsupported},  // LibTorch's words where a kernel lacks a dtype; see the test
     {"not supported", ErrorCode::Unsupported},
     {"unsupported", ErrorCode::Unsupported},
     {"only supports", ErrorCode::Unsupported},

@@ -15,8 +15,8 @@
 
 namespace tessera::attention {
 
-/// Everything of a call that a decision may depend on but the key lengths' values, in a few words: compared and hashed
-/// on every call. Two calls that differ in their lengths only share a decision.
+/// Everything of a call that a decision may depend on, in a few words: compared and hashed on every call. Calls that
+/// differ only in their key lengths, or in where packed sequences begin, share a decision.
 struct CallKey {
   std::array<int64_t, 10> words = {};
   bool operator==(const CallKey&) const = default;

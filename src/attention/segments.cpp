@@ -30,21 +30,22 @@ Mask cut_mask(const Mask& mask, const Segment& s, int64_t& length) {
   return KeyLengths{{&length, 1}};
 }
 
-AttentionOutputs cut_outputs(const AttentionOutputs& outputs, int64_t begin, int64_t count) {
+}  // namespace
+
+AttentionOutputs rows_of(const AttentionOutputs& outputs, int64_t begin, int64_t count) {
   AttentionOutputs part = {outputs.out.narrow(1, begin, count), {}};
   if (outputs.lse.defined()) part.lse = outputs.lse.narrow(2, begin, count);
   return part;
 }
 
-}  // namespace
-
-Status run_by_segments(const AttentionInputs& inputs, const AttentionOutputs& outputs, const RunDense& run) {
+Status run_by_segments(AttentionBackend& backend, const AttentionInputs& inputs, const AttentionOutputs& outputs,
+                       Quality tier) {
   const Packed& packed = *inputs.packed;
   clear_after_segments(packed, outputs);
   for (size_t i = 0; i + 1 < packed.query_bounds.size(); ++i) {
     const Segment s = segment_at(packed, i);
     if (s.rows == 0) continue;
-    const AttentionOutputs target = cut_outputs(outputs, s.q, s.rows);
+    const AttentionOutputs target = rows_of(outputs, s.q, s.rows);
     if (s.keys == 0) {
       fill_empty(target);
       continue;
@@ -56,7 +57,7 @@ Status run_by_segments(const AttentionInputs& inputs, const AttentionOutputs& ou
     part.key = inputs.key.narrow(1, s.k, s.keys);
     part.value = inputs.value.narrow(1, s.k, s.keys);
     part.mask = cut_mask(inputs.mask, s, length);
-    TESSERA_TRY_OK(run(part, target));
+    TESSERA_TRY_OK(backend.run(part, target, tier));
   }
   return {};
 }
@@ -64,7 +65,7 @@ Status run_by_segments(const AttentionInputs& inputs, const AttentionOutputs& ou
 void clear_after_segments(const Packed& packed, const AttentionOutputs& outputs) {
   const int64_t used = packed.query_bounds.back();
   const int64_t tokens = outputs.out.size(1);
-  if (used < tokens) fill_empty(cut_outputs(outputs, used, tokens - used));
+  if (used < tokens) fill_empty(rows_of(outputs, used, tokens - used));
 }
 
 }  // namespace tessera::attention

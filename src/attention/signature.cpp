@@ -42,6 +42,12 @@ MaskKind mask_kind(const Mask& mask) {
   return MaskKind::None;
 }
 
+/// 0: not packed; 1: as many keys as queries in each sequence; 2: else. Causal problems are decided by it.
+int64_t packing(const AttentionInputs& in) {
+  if (!in.packed) return 0;
+  return std::ranges::equal(in.packed->query_bounds, in.packed->key_bounds) ? 1 : 2;
+}
+
 }  // namespace
 
 CallKey call_key(const AttentionInputs& in, const CallPlace& place) {
@@ -51,8 +57,7 @@ CallKey call_key(const AttentionInputs& in, const CallPlace& place) {
   for (const int64_t field :
        {static_cast<int64_t>(in.query.scalar_type()), static_cast<int64_t>(in.query.device().type()),
         static_cast<int64_t>(layout_of(in)), static_cast<int64_t>(in.causal), static_cast<int64_t>(in.mask.index()),
-        static_cast<int64_t>(place.role), static_cast<int64_t>(place.needs_lse),
-        static_cast<int64_t>(in.packed.has_value())}) {
+        static_cast<int64_t>(place.role), static_cast<int64_t>(place.needs_lse), packing(in)}) {
     flags = flags << 6 | field;
   }
   return {

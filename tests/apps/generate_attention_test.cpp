@@ -215,6 +215,7 @@ TEST_F(GenerateAttention, ExplainForetellsWhatGenerateDoes) {
     const Ran done = run(generate);
     ASSERT_EQ(done.status, 0) << c.model << done.err;
     const Json report = done.json(), forecast = foretold.json();
+    ASSERT_FALSE(report.at("attention").empty()) << c.model;
     for (const Json& row : report.at("attention")) {
       bool found = false;
       for (const Json& site : forecast.at("sites")) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "attention/signature.h"
 #include "tests/attention/problems.h"
 
 namespace tessera::attention {
@@ -30,6 +31,19 @@ TEST(Inputs, RefusesTensorsThatDoNotFitTogether) {
     in.query = in.key = in.value = at::ones({1, 1, 1, 1}, at::kLong);
   });
   expect_misuse("scale", [](AttentionInputs& in) { in.scale = std::nan(""); });
+}
+
+TEST(CallKeys, TellPackedCallsApartWhoseSequencesAreNotSquare) {
+  const auto made = make_problem({"packed", {1, 20, 20, 4, 2, 16, 16}});
+  const std::vector<int64_t> bounds = {0, 8, 20}, same = {0, 9, 20}, others = {0, 11, 20};
+  const auto key = [&](const std::vector<int64_t>& query, const std::vector<int64_t>& keys) {
+    AttentionInputs in = made->inputs;
+    in.causal = Causal::TopLeft;
+    in.packed = Packed{query, keys};
+    return call_key(in, {});
+  };
+  EXPECT_EQ(key(bounds, bounds), key(same, same)) << "where the sequences begin decides nothing";
+  EXPECT_NE(key(bounds, bounds), key(bounds, others)) << "a kernel with one corner takes square ones only";
 }
 
 TEST(Inputs, RefusesBoundsOfSequencesThatDoNotFit) {

@@ -52,6 +52,7 @@ TEST(CudnnGuards, EachRefusalHasItsOwnReason) {
   } cases[] = {
       {"zero lengths", [](Spec& s) { s.seq_q = 0; }},
       {"zero lengths", [](Spec& s) { s.seq_kv = 0; }},
+      {"a single key", [](Spec& s) { s.seq_kv = 1; }},
       {"empty problem", [](Spec& s) { s.batch = 0; }},
       {"head size 100", [](Spec& s) { s.head_dim = 100; }},
       {"value head size 36", [](Spec& s) { s.value_dim = 36; }},

@@ -6,8 +6,8 @@
 
 namespace tessera::attention {
 
-/// The row decides the tier (cpu_flash: Exact; cpu_sage: High, Fast); strides are read as they are, nothing is copied.
-/// `isa` is Auto but for tests and golden_check.
+/// The row decides the tier (cpu_flash: Exact; cpu_sage: High, Fast); strides are read as they are; only rows whose
+/// elements lie apart are copied first. `isa` is Auto but for tests and golden_check.
 class CpuKernelBackend : public AttentionBackend {
  public:
   explicit CpuKernelBackend(std::string name, kernels::Isa isa = kernels::Isa::Auto)

@@ -121,7 +121,7 @@ std::optional<std::string> misaligned_memory(const AttentionInputs& in, const At
 
 Status CudnnSdpaBackend::run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality tier) {
   if (inputs.packed) {
-    return run_by_segments(inputs, outputs, [&](const auto& i, const auto& o) { return run(i, o, tier); });
+    return run_by_segments(*this, inputs, outputs, tier);
   }
   const Prepared p = prepare(inputs);
   // Our guards stand before both routes: LibTorch's wrapper checks neither strides nor pointers.

@@ -103,9 +103,7 @@ void clear_dead_rows_of_segments(const AttentionInputs& in, const AttentionOutpu
     const int64_t keys = key_bounds[i + 1] - key_bounds[i];
     const int64_t dead = keys == 0 ? rows : in.causal == Causal::BottomRight ? std::max<int64_t>(rows - keys, 0) : 0;
     if (dead == 0) continue;
-    AttentionOutputs part = {outputs.out.narrow(1, query_bounds[i], dead), {}};
-    if (outputs.lse.defined()) part.lse = outputs.lse.narrow(2, query_bounds[i], dead);
-    fill_empty(part);
+    fill_empty(rows_of(outputs, query_bounds[i], dead));
   }
 }
 
@@ -113,9 +111,7 @@ void clear_dead_rows_of_segments(const AttentionInputs& in, const AttentionOutpu
 
 Status Flash2Backend::run_packed(const AttentionInputs& inputs, const AttentionOutputs& outputs) {
   if (auto refusal = flash_refusal(inputs)) return fail(*refusal);
-  if (is_capturing(inputs.query)) {  // the bounds would be copied from host memory
-    return fail(refused("copies the bounds of packed sequences, which a CUDA graph capture forbids"));
-  }
+  if (is_capturing(inputs.query)) return not_in_capture("a copy of the bounds of packed sequences");
   const c10::DeviceGuard guard(inputs.query.device());
   const AttentionInputs in = used_tokens(inputs);
   const at::Device device = in.query.device();
@@ -123,8 +119,7 @@ Status Flash2Backend::run_packed(const AttentionInputs& inputs, const AttentionO
   clear_after_segments(*inputs.packed, outputs);
   const auto& [query_bounds, key_bounds] = *inputs.packed;
   if (used == 0) return {};
-  AttentionOutputs target = {outputs.out.narrow(1, 0, used), {}};
-  if (outputs.lse.defined()) target.lse = outputs.lse.narrow(2, 0, used);
+  const AttentionOutputs target = rows_of(outputs, 0, used);
   if (longest(key_bounds) == 0) {
     fill_empty(target);
     return {};
@@ -142,7 +137,7 @@ Status Flash2Backend::run(const AttentionInputs& inputs, const AttentionOutputs&
   if (!inputs.query.is_cuda()) return fail(refused("runs on CUDA devices"));
   if (inputs.packed && std::holds_alternative<std::monostate>(inputs.mask)) return run_packed(inputs, outputs);
   if (inputs.packed) {
-    return run_by_segments(inputs, outputs, [&](const auto& i, const auto& o) { return run(i, o, tier); });
+    return run_by_segments(*this, inputs, outputs, tier);
   }
   TESSERA_TRY(const AttentionInputs in, accepted(inputs));
   const c10::DeviceGuard guard(in.query.device());
@@ -217,7 +212,7 @@ Result<std::string> flash_operator(BackendId id) {
 // Off CUDA devices LibTorch itself finds no kernel of the operator: Unsupported.
 Status FlashOperatorBackend::run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality tier) {
   if (inputs.packed) {
-    return run_by_segments(inputs, outputs, [&](const auto& i, const auto& o) { return run(i, o, tier); });
+    return run_by_segments(*this, inputs, outputs, tier);
   }
   TESSERA_TRY(const AttentionInputs in, accepted(inputs));
   TESSERA_TRY(const std::string op, flash_operator(id_));

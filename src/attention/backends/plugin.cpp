@@ -93,7 +93,7 @@ Status run_one(const plugin::Plugin& p, const AttentionInputs& in, const Attenti
 
 Status PluginBackend::run(const AttentionInputs& inputs, const AttentionOutputs& outputs, Quality tier) {
   if (inputs.packed) {  // the plugins' call has no packed form
-    return run_by_segments(inputs, outputs, [&](const auto& i, const auto& o) { return run(i, o, tier); });
+    return run_by_segments(*this, inputs, outputs, tier);
   }
   const std::string problem = question(inputs, outputs.lse.defined());
   std::vector<std::string> refusals;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "attention/backends/chunked_math.h"
+#include "attention/backends/cuda_call.h"
 #include "attention/backends/masks.h"
 #include "attention/segments.h"
 
@@ -112,13 +113,14 @@ void run_rows(const AttentionInputs& in, const AttentionOutputs& outputs, int64_
 }  // namespace
 
 Status TorchSdpaBackend::run(const AttentionInputs& in, const AttentionOutputs& outputs, Quality tier) {
-  if (in.packed) return run_by_segments(in, outputs, [&](const auto& i, const auto& o) { return run(i, o, tier); });
+  if (in.packed) return run_by_segments(*this, in, outputs, tier);
   const auto* lengths = std::get_if<KeyLengths>(&in.mask);
   if (lengths == nullptr) {
     run_unpadded(in, outputs);
     return {};
   }
   if (in.causal == Causal::BottomRight) {  // its corner is that of all Skv keys, so they cannot be cut off
+    if (is_capturing(in.query)) return not_in_capture("a mask made of key lengths");
     AttentionInputs masked = in;
     masked.mask = BoolMask{length_mask(*lengths, sizes_of(in), in.query.device())};
     run_unpadded(masked, outputs);

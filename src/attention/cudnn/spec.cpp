@@ -51,6 +51,7 @@ std::optional<std::string> size_refusal(const Spec& s) {
   if (s.seq_q <= 0 || s.seq_kv <= 0) {
     return strings::join("zero lengths can crash cuDNN: ", s.seq_q, " queries, ", s.seq_kv, " keys");
   }
+  if (s.seq_kv == 1) return "cuDNN has no kernel for a single key";
   if (s.batch <= 0 || s.heads_q <= 0 || s.heads_kv <= 0 || s.head_dim <= 0 || s.value_dim <= 0) {
     return strings::join("an empty problem: ", describe(s));
   }

@@ -17,6 +17,11 @@ std::string sm_list(std::initializer_list<Capability> list) {
   return strings::list(out);
 }
 
+std::string unequal_sides(const AttentionProblem& p) {
+  if (p.is_varlen()) return "some packed sequences have other numbers of keys than of queries";
+  return strings::join("Sq ", p.seq_q, " != Skv ", p.seq_kv);
+}
+
 }  // namespace
 
 Checks& Checks::refuse_if(bool bad, Reason reason, std::string_view text) {
@@ -87,15 +92,14 @@ Checks& Checks::not_causal(const AttentionProblem& p) {
 }
 
 Checks& Checks::causal_bottom_right(const AttentionProblem& p) {
-  return refuse_if(p.causal == Causal::TopLeft && !p.is_square(), Reason::Causal,
-                   strings::join("aligns causal attention to the bottom right corner, and Sq ", p.seq_q, " != Skv ",
-                                 p.seq_kv, "; use torch_sdpa"));
+  return refuse_if(
+      p.causal == Causal::TopLeft && !p.is_square(), Reason::Causal,
+      strings::join("aligns causal attention to the bottom right corner, and ", unequal_sides(p), "; use torch_sdpa"));
 }
 
 Checks& Checks::causal_square(const AttentionProblem& p) {
-  return refuse_if(
-      p.is_causal() && !p.is_square(), Reason::Causal,
-      strings::join("is causal only where Sq equals Skv, got ", p.seq_q, " and ", p.seq_kv, "; use torch_sdpa"));
+  return refuse_if(p.is_causal() && !p.is_square(), Reason::Causal,
+                   strings::join("is causal only where Sq equals Skv, but ", unequal_sides(p), "; use torch_sdpa"));
 }
 
 Checks& Checks::no_varlen(const AttentionProblem& p) {

@@ -1,21 +1,9 @@
 #include "attention/policy/problem.h"
 
-#include <bit>
-
 #include "base/strings.h"
 
 namespace tessera::attention {
 namespace {
-
-void mix(std::size_t& seed, std::size_t value) {
-  // The golden-ratio step of boost::hash_combine, 64 bit.
-  seed ^= value + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2);
-}
-
-void mix_list(std::size_t& seed, const std::vector<int64_t>& list) {
-  mix(seed, list.size());
-  for (const int64_t x : list) mix(seed, static_cast<std::size_t>(x));
-}
 
 std::string defect_of_lengths(const AttentionProblem& p) {
   if (p.mask != MaskKind::KeyLengths) {
@@ -71,22 +59,6 @@ std::string problem_defect(const AttentionProblem& p) {
   }
   const std::string lengths = defect_of_lengths(p);
   return lengths.empty() ? defect_of_bounds(p) : lengths;
-}
-
-std::size_t hash(const AttentionProblem& p) {
-  std::size_t seed = 0;
-  for (const int64_t x : {p.batch, p.seq_q, p.seq_kv, p.heads_q, p.heads_kv, p.head_dim, p.value_dim}) {
-    mix(seed, static_cast<std::size_t>(x));
-  }
-  const auto flags = (static_cast<std::size_t>(p.dtype) << 16) | (static_cast<std::size_t>(p.layout) << 12) |
-                     (static_cast<std::size_t>(p.causal) << 8) | (static_cast<std::size_t>(p.mask) << 4) |
-                     (static_cast<std::size_t>(p.role) << 1) | static_cast<std::size_t>(p.needs_lse);
-  mix(seed, flags);
-  mix(seed, p.scale ? std::bit_cast<std::size_t>(*p.scale) : 0);
-  mix_list(seed, p.key_lengths);
-  mix_list(seed, p.varlen_bounds);
-  mix_list(seed, p.varlen_bounds_kv);
-  return seed;
 }
 
 std::string describe(const AttentionProblem& p) {

@@ -31,7 +31,7 @@ enum class Layout {
 };
 
 /// softmax(scale * Q K^T + mask) V of q [B, Sq, Hq, D], k [B, Skv, Hkv, D], v [B, Skv, Hkv, Dv].
-/// Equal problems (all fields, also the length lists) get equal decisions; `operator==` and hash() serve caches.
+/// Equal problems (all fields, also the length lists) get equal decisions; `operator==` serves caches.
 struct AttentionProblem {
   int64_t batch = 1;
   int64_t seq_q = 0;
@@ -58,7 +58,10 @@ struct AttentionProblem {
   bool is_gqa() const { return heads_q != heads_kv; }
   bool is_varlen() const { return !varlen_bounds.empty(); }
   /// As many keys as queries, in each segment: both corners of causality are one.
-  bool is_square() const { return is_varlen() ? varlen_bounds_kv.empty() : seq_q == seq_kv; }
+  bool is_square() const {
+    if (is_varlen()) return varlen_bounds_kv.empty() || varlen_bounds_kv == varlen_bounds;
+    return seq_q == seq_kv;
+  }
   /// No mask of any kind and not packed; may be causal.
   bool is_dense() const { return mask == MaskKind::None && !is_varlen(); }
 };
@@ -77,8 +80,6 @@ AttentionProblem dense_problem(const DenseShape& shape, DType dtype = DType::BF1
 /// what is wrong.
 std::string problem_defect(const AttentionProblem& problem);
 
-std::size_t hash(const AttentionProblem& problem);
-
 /// "B1 Sq4608 Skv4608 H24 D128 bf16", with the parts that differ from the plain case appended; for logs and explain.
 std::string describe(const AttentionProblem& problem);
 
@@ -88,8 +89,3 @@ std::string_view role_name(Role role);        ///< "self", "cross"
 std::string_view layout_name(Layout layout);  ///< "token_major", "head_major", "strided", "last_strided"
 
 }  // namespace tessera::attention
-
-template <>
-struct std::hash<tessera::attention::AttentionProblem> {
-  std::size_t operator()(const tessera::attention::AttentionProblem& p) const { return tessera::attention::hash(p); }
-};

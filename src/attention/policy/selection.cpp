@@ -26,10 +26,6 @@ Result<Choice> parse_name(std::string_view name, std::string_view whole) {
               strings::join("known names: ", strings::list(choice_names())));
 }
 
-void mix(std::size_t& seed, std::size_t value) {
-  seed ^= value + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2);
-}
-
 }  // namespace
 
 uint64_t code_of(const std::optional<Choice>& c) {
@@ -118,18 +114,6 @@ std::string_view asker_name(Origin origin, const Selection& selection) {
   if (origin == Origin::Server) return selection.server_origin;
   if (origin == Origin::Component || origin == Origin::ComponentRole) return selection.component_origin;
   return origin_name(origin);
-}
-
-std::size_t hash(const Selection& s) {
-  std::size_t seed = 0;
-  for (const auto* level : {&s.layer_pin, &s.forced, &s.component_role, &s.component, &s.server, &s.layer_default}) {
-    mix(seed, code_of(*level));
-  }
-  for (const Choice& c : s.model_supports) mix(seed, code_of(c));
-  mix(seed, std::hash<std::string>{}(s.quant));
-  mix(seed, static_cast<std::size_t>(s.server_may_fall_back) * 2 + static_cast<std::size_t>(s.server_is_explicit));
-  mix(seed, static_cast<std::size_t>(s.quality));
-  return seed;
 }
 
 }  // namespace tessera::attention

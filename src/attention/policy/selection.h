@@ -88,6 +88,4 @@ struct Selection {
 /// Who is behind a level: "flag", "environment", … for what a person asked, else the level's own name.
 std::string_view asker_name(Origin origin, const Selection& selection);
 
-std::size_t hash(const Selection& selection);
-
 }  // namespace tessera::attention
