@@ -39,12 +39,13 @@ bool excludes_backend(ErrorCode code) {
   return code == ErrorCode::Unsupported || code == ErrorCode::NumericalFault;
 }
 
-/// What calls must share for a kernel to treat them alike: lengths and the role it does not look at.
+/// What calls must share, beside their facts, for a kernel to treat them alike: lengths and the role it does not look
+/// at.
 AttentionProblem kind_of(AttentionProblem problem) {
   problem.key_lengths.clear();
   problem.role = Role::Self;
-  if (problem.is_varlen()) problem.varlen_bounds = {0};
-  if (!problem.varlen_bounds_kv.empty()) problem.varlen_bounds_kv = {0};
+  problem.varlen_bounds.clear();
+  problem.varlen_bounds_kv.clear();
   return problem;
 }
 
@@ -92,16 +93,18 @@ Status AttentionEngine::run_checked(const AttentionInputs& inputs, const CallSit
 }
 
 Plan& AttentionEngine::plan_for(const AttentionInputs& inputs, const CallSite& site, bool needs_lse) {
+  const CallFacts facts = facts_of(inputs, options_.device.is_cuda());
   {
     const std::shared_lock lock(mutex_);
     if (const auto component = component_index(site.component)) {
       const uint64_t forced = options_.overrides == nullptr ? 0 : options_.overrides->forced_code();
-      const auto found = plans_.find(call_key(inputs, {*component, layer_code(site, forced), site.role, needs_lse}));
+      const CallPlace place{*component, layer_code(site, forced), site.role, needs_lse, facts};
+      const auto found = plans_.find(call_key(inputs, place));
       if (found != plans_.end()) return *found->second;
     }
   }
   const std::unique_lock lock(mutex_);
-  return make_plan(inputs, site, needs_lse);
+  return make_plan(inputs, site, needs_lse, facts);
 }
 
 std::optional<int64_t> AttentionEngine::component_index(std::string_view component) const {
@@ -119,19 +122,21 @@ Selection AttentionEngine::selection_for(const CallSite& site) const {
   return selection;
 }
 
-Plan& AttentionEngine::make_plan(const AttentionInputs& inputs, const CallSite& site, bool needs_lse) {
+Plan& AttentionEngine::make_plan(const AttentionInputs& inputs, const CallSite& site, bool needs_lse,
+                                 const CallFacts& facts) {
   if (!component_index(site.component)) components_.emplace_back(site.component);
   const Selection selection = selection_for(site);
   // The key is made of the very choice that is decided on: a ForceScope may end in between.
   const int64_t layer = layer_code(site, code_of(selection.forced));
-  const CallKey key = call_key(inputs, {*component_index(site.component), layer, site.role, needs_lse});
+  const CallKey key = call_key(inputs, {*component_index(site.component), layer, site.role, needs_lse, facts});
   std::unique_ptr<Plan>& plan = plans_[key];
   if (plan != nullptr) return *plan;  // another thread was faster
   plan = std::make_unique<Plan>();
   plan->component = site.component;
-  plan->problem = problem_of(inputs, site.role, needs_lse);
+  plan->problem = problem_of(inputs, site.role, needs_lse, facts.aligned);
+  plan->facts = facts;
   plan->selection = selection;
-  plan->decision = resolve(plan->problem, plan->selection, options_.device, past_failures(plan->problem));
+  plan->decision = resolve(plan->problem, plan->selection, options_.device, past_failures(*plan));
   add_candidates(*plan);
   in_order_.push_back(plan.get());
   const SiteReport report = report_of(*plan);
@@ -155,14 +160,14 @@ void AttentionEngine::add_candidates(Plan& plan) {
   }
 }
 
-std::vector<PastFailure> AttentionEngine::past_failures(const AttentionProblem& problem) const {
+std::vector<PastFailure> AttentionEngine::past_failures(const Plan& fresh) const {
   std::vector<PastFailure> past;
   for (const auto& [id, slot] : slots_) {
     if (slot.quarantined.load()) past.push_back({id, Reason::Quarantined, slot.quarantine_reason});
   }
-  const AttentionProblem wanted = kind_of(problem);
+  const AttentionProblem wanted = kind_of(fresh.problem);
   for (const Plan* plan : in_order_) {
-    if (kind_of(plan->problem) != wanted) continue;
+    if (plan->facts != fresh.facts || kind_of(plan->problem) != wanted) continue;
     for (const auto& candidate : plan->candidates) {
       if (candidate.latched.load()) past.push_back({candidate.slot->id, Reason::FailedBefore, candidate.latch_reason});
     }

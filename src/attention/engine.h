@@ -62,11 +62,11 @@ class AttentionEngine {
   /// run_into for inputs that were validated.
   Status run_checked(const AttentionInputs& inputs, const CallSite& site, const AttentionOutputs& outputs);
   Plan& plan_for(const AttentionInputs& inputs, const CallSite& site, bool needs_lse);
-  Plan& make_plan(const AttentionInputs& inputs, const CallSite& site, bool needs_lse);
+  Plan& make_plan(const AttentionInputs& inputs, const CallSite& site, bool needs_lse, const CallFacts& facts);
   std::optional<int64_t> component_index(std::string_view component) const;
   Selection selection_for(const CallSite& site) const;
   void add_candidates(Plan& plan);
-  std::vector<PastFailure> past_failures(const AttentionProblem& problem) const;
+  std::vector<PastFailure> past_failures(const Plan& fresh) const;
   Status run_plan(Plan& plan, const AttentionInputs& inputs, const AttentionOutputs& outputs);
   Status run_candidate(PlanCandidate& candidate, const AttentionInputs& inputs, const AttentionOutputs& outputs) const;
   Status run_captured(Plan& plan, const AttentionInputs& inputs, const AttentionOutputs& outputs) const;

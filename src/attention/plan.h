@@ -32,6 +32,16 @@ struct CallKeyHash {
   }
 };
 
+/// What decisions and refusals may depend on in the data of one call. Calls of one shape that differ in nothing else
+/// share a plan, so what a kernel refuses in one of them must be here: else it would be lost to all.
+struct CallFacts {
+  bool packed = false;
+  SequenceFacts sequences;    ///< of packed calls; the sizes tell it of others
+  bool even_lengths = false;  ///< one key length, more than 1, for all rows: the keys are cut to it
+  bool aligned = true;        ///< AttentionProblem::aligned
+  bool operator==(const CallFacts&) const = default;
+};
+
 /// One backend of the engine.
 struct BackendSlot {
   BackendId id = BackendId::Reference;
@@ -58,6 +68,7 @@ struct PlanCandidate {
 struct Plan {
   std::string component;
   AttentionProblem problem;
+  CallFacts facts;
   Selection selection;
   Decision decision;
   std::deque<PlanCandidate> candidates;

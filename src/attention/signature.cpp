@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "attention/backends/cuda_call.h"
 #include "tensor/dtypes.h"
 
 namespace tessera::attention {
@@ -42,13 +43,38 @@ MaskKind mask_kind(const Mask& mask) {
   return MaskKind::None;
 }
 
-/// 0: not packed; 1: as many keys as queries in each sequence; 2: else. Causal problems are decided by it.
-int64_t packing(const AttentionInputs& in) {
-  if (!in.packed) return 0;
-  return std::ranges::equal(in.packed->query_bounds, in.packed->key_bounds) ? 1 : 2;
+bool aligned_rows(const AttentionInputs& in) {
+  return !misaligned_rows("query", in.query) && !misaligned_rows("key", in.key) && !misaligned_rows("value", in.value);
+}
+
+bool even_lengths(const Mask& mask) {
+  const auto* lengths = std::get_if<KeyLengths>(&mask);
+  if (lengths == nullptr || lengths->values.empty() || lengths->values[0] <= 1) return false;
+  return std::ranges::all_of(lengths->values, [&](int64_t n) { return n == lengths->values[0]; });
+}
+
+/// At most six bits.
+int64_t code_of(const CallFacts& f) {
+  int64_t code = 0;
+  for (const bool bit :
+       {f.packed, f.sequences.square, f.sequences.single_key, f.sequences.more_queries, f.even_lengths, f.aligned}) {
+    code = code << 1 | static_cast<int64_t>(bit);
+  }
+  return code;
 }
 
 }  // namespace
+
+CallFacts facts_of(const AttentionInputs& in, bool for_gpu) {
+  CallFacts facts;
+  if (in.packed) {
+    facts.packed = true;
+    facts.sequences = sequence_facts(in.packed->query_bounds, in.packed->key_bounds);
+    if (!for_gpu) facts.sequences = {.square = facts.sequences.square};
+  }
+  if (for_gpu) facts.even_lengths = even_lengths(in.mask), facts.aligned = aligned_rows(in);
+  return facts;
+}
 
 CallKey call_key(const AttentionInputs& in, const CallPlace& place) {
   const auto q = in.query.sizes();
@@ -57,14 +83,14 @@ CallKey call_key(const AttentionInputs& in, const CallPlace& place) {
   for (const int64_t field :
        {static_cast<int64_t>(in.query.scalar_type()), static_cast<int64_t>(in.query.device().type()),
         static_cast<int64_t>(layout_of(in)), static_cast<int64_t>(in.causal), static_cast<int64_t>(in.mask.index()),
-        static_cast<int64_t>(place.role), static_cast<int64_t>(place.needs_lse), packing(in)}) {
+        static_cast<int64_t>(place.role), static_cast<int64_t>(place.needs_lse), code_of(place.facts)}) {
     flags = flags << 6 | field;
   }
   return {
       {q[0], q[1], q[2], q[3], k[1], k[2], in.value.sizes()[3], std::bit_cast<int64_t>(in.scale), place.layer, flags}};
 }
 
-AttentionProblem problem_of(const AttentionInputs& in, Role role, bool needs_lse) {
+AttentionProblem problem_of(const AttentionInputs& in, Role role, bool needs_lse, bool aligned) {
   const Sizes s = sizes_of(in);
   AttentionProblem p;
   p.batch = s.batch;
@@ -82,6 +108,7 @@ AttentionProblem problem_of(const AttentionInputs& in, Role role, bool needs_lse
   if (std::abs(in.scale - usual) > 1e-9 * usual) p.scale = in.scale;
   p.needs_lse = needs_lse;
   p.role = role;
+  p.aligned = aligned;
   if (const auto* lengths = std::get_if<KeyLengths>(&in.mask)) {
     p.key_lengths.assign(lengths->values.begin(), lengths->values.end());
   }

@@ -33,6 +33,12 @@ TEST(Inputs, RefusesTensorsThatDoNotFitTogether) {
   expect_misuse("scale", [](AttentionInputs& in) { in.scale = std::nan(""); });
 }
 
+CallKey key_of(const AttentionInputs& in, bool for_gpu) {
+  CallPlace place;
+  place.facts = facts_of(in, for_gpu);
+  return call_key(in, place);
+}
+
 TEST(CallKeys, TellPackedCallsApartWhoseSequencesAreNotSquare) {
   const auto made = make_problem({"packed", {1, 20, 20, 4, 2, 16, 16}});
   const std::vector<int64_t> bounds = {0, 8, 20}, same = {0, 9, 20}, others = {0, 11, 20};
@@ -40,10 +46,27 @@ TEST(CallKeys, TellPackedCallsApartWhoseSequencesAreNotSquare) {
     AttentionInputs in = made->inputs;
     in.causal = Causal::TopLeft;
     in.packed = Packed{query, keys};
-    return call_key(in, {});
+    return key_of(in, false);
   };
   EXPECT_EQ(key(bounds, bounds), key(same, same)) << "where the sequences begin decides nothing";
   EXPECT_NE(key(bounds, bounds), key(bounds, others)) << "a kernel with one corner takes square ones only";
+}
+
+TEST(CallKeys, TellApartOnGpusWhatKernelsThereRefuse) {
+  const auto plain = make_problem({"plain", {2, 20, 20, 4, 2, 16, 16}})->inputs;
+  const auto packed = make_problem({"packed", {1, 20, 20, 4, 2, 16, 16}})->inputs;
+  AttentionInputs shifted = plain;
+  shifted.key = at::zeros({plain.key.numel() + 1}).narrow(0, 1, plain.key.numel()).view(plain.key.sizes());
+  const std::vector<int64_t> equal = {7, 7}, unequal = {7, 8}, single = {1, 1};
+  AttentionInputs even = plain, uneven = plain, one = plain;
+  even.mask = KeyLengths{equal}, uneven.mask = KeyLengths{unequal}, one.mask = KeyLengths{single};
+  const std::vector<int64_t> queries = {0, 8, 20}, more = {0, 7, 20}, fewest = {0, 19, 20}, fewer = {0, 9, 20};
+  AttentionInputs wide = packed, lone = packed, tall = packed;
+  wide.packed = Packed{more, more}, lone.packed = Packed{fewest, fewest}, tall.packed = Packed{queries, fewer};
+  const std::pair<AttentionInputs, AttentionInputs> pairs[] = {
+      {plain, shifted}, {even, uneven}, {even, one}, {wide, lone}, {wide, tall}};
+  for (const auto& [a, b] : pairs) EXPECT_NE(key_of(a, true), key_of(b, true));
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(key_of(pairs[i].first, false), key_of(pairs[i].second, false)) << i;
 }
 
 TEST(Inputs, RefusesBoundsOfSequencesThatDoNotFit) {

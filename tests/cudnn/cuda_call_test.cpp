@@ -11,7 +11,7 @@ namespace {
 
 TEST(CudaCalls, EqualLengthsCutTheKeysInsteadOfMasking) {
   AttentionInputs in = inputs();
-  const std::vector<int64_t> equal{5, 5}, mixed{5, 6}, empty{0, 0};
+  const std::vector<int64_t> equal{5, 5}, mixed{5, 6}, empty{0, 0}, single{1, 1};
   in.mask = KeyLengths{equal};
   const AttentionInputs cut = without_equal_lengths(in);
   EXPECT_TRUE(std::holds_alternative<std::monostate>(cut.mask));
@@ -24,7 +24,7 @@ TEST(CudaCalls, EqualLengthsCutTheKeysInsteadOfMasking) {
   in.mask = KeyLengths{all};
   EXPECT_TRUE(std::holds_alternative<std::monostate>(without_equal_lengths(in).mask));
   in.causal = Causal::None;
-  for (const auto& lengths : {mixed, empty}) {
+  for (const auto& lengths : {mixed, empty, single}) {
     in.mask = KeyLengths{lengths};
     EXPECT_EQ(without_equal_lengths(in).key.size(1), 16);
   }
@@ -78,6 +78,14 @@ TEST(CudaCalls, NamesTheFirstByteOrStrideThatIsNoMultipleOf16Bytes) {
   EXPECT_EQ(misaligned_rows("key", odd), "a stride of the key is 408 bytes, not a multiple of 16");
   EXPECT_EQ(misaligned_rows("key", odd.narrow(0, 0, 1).narrow(1, 0, 1).narrow(2, 0, 1)), std::nullopt)
       << "strides that are never multiplied do not matter";
+}
+
+TEST(CudaCalls, OnlyAGpuNeedsACopyOfMisalignedRows) {
+  const at::Tensor odd = at::zeros({2, 4, 3, 68}, at::TensorOptions().dtype(at::kBFloat16)).narrow(3, 0, 64);
+  EXPECT_TRUE(aligned_or_copied(odd).is_same(odd));
+  const at::Tensor far = at::empty_strided(odd.sizes(), odd.strides(), odd.options().device(at::kMeta));
+  EXPECT_TRUE(aligned_or_copied(far).is_contiguous());
+  EXPECT_EQ(misaligned_rows("copy", aligned_or_copied(far)), std::nullopt);
 }
 
 TEST(CudaCalls, NothingIsCapturedOnACpu) {

@@ -24,6 +24,9 @@ class FakeRoute : public CudnnRoute {
     ++*calls_;
     EXPECT_FALSE(std::holds_alternative<BoolMask>(in.mask));
     EXPECT_EQ(cudnn::refusal(cudnn_spec(in, outputs), 91900), std::nullopt);
+    EXPECT_TRUE(cudnn::aligned(outputs.out.const_data_ptr()));
+    EXPECT_TRUE(!outputs.lse.defined() ||
+                (outputs.lse.is_contiguous() && cudnn::aligned(outputs.lse.const_data_ptr())));
     AttentionInputs given = in;
     std::vector<int64_t> lengths;
     if (const auto* rows = std::get_if<KeyLengths>(&in.mask)) {
@@ -48,7 +51,7 @@ class FakeRoute : public CudnnRoute {
 };
 
 TEST(CudnnBackend, EveryProblemIsRefusedOrComesOutRight) {
-  int64_t calls = 0, served = 0;
+  int64_t calls = 0, served = 0, packed_with_lse = 0;
   CudnnSdpaBackend backend(std::make_unique<FakeRoute>(&calls));
   for (Problem problem : problem_table()) {
     if (problem.sizes.seq_kv > 200) continue;  // the plain reference takes seconds for it
@@ -64,6 +67,7 @@ TEST(CudnnBackend, EveryProblemIsRefusedOrComesOutRight) {
         continue;
       }
       served += made->inputs.packed ? 0 : 1;  // packed sequences are one call each
+      packed_with_lse += made->inputs.packed && lse ? 1 : 0;
       calls -= made->inputs.packed ? calls - before : 0;
       const Deviation d = deviation(outputs, reference_answer(made->inputs));
       EXPECT_LE(d.out, out_tolerance(at::kHalf)) << problem.name;
@@ -73,6 +77,18 @@ TEST(CudnnBackend, EveryProblemIsRefusedOrComesOutRight) {
   }
   EXPECT_EQ(calls, served);
   EXPECT_GE(served, 2 * 30) << "a guard refuses what the kernels take";
+  EXPECT_GE(packed_with_lse, 1) << "a sequence's part of the LSE is not dense: it needs memory of its own";
+}
+
+TEST(CudnnBackend, AnOutputInBetweenMultiplesOf16BytesIsWrittenBesideAndCopied) {
+  int64_t calls = 0;
+  const auto made = make_problem({"fp16", {1, 40, 40, 2, 2, 64, 64}, at::kHalf});
+  AttentionOutputs outputs = allocate_outputs(made->inputs, true);
+  const at::Tensor room = at::zeros({outputs.out.numel() + 1}, outputs.out.options());
+  outputs.out = room.narrow(0, 1, outputs.out.numel()).view(outputs.out.sizes());
+  ASSERT_TRUE(CudnnSdpaBackend(std::make_unique<FakeRoute>(&calls)).run(made->inputs, outputs, Quality::Exact));
+  EXPECT_EQ(calls, 1);
+  EXPECT_LE(deviation(outputs, reference_answer(made->inputs)).out, out_tolerance(at::kHalf));
 }
 
 TEST(CudnnBackend, TheRouteIsNotAskedForWhatTheGuardsRefuse) {

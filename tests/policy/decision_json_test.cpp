@@ -24,6 +24,7 @@ TEST(Batch, TheBoundaryRowsOfTheInterfaceDecideAsDocumented) {
       {R"({"device": "rtx5090", )" + libraries + ", " + flux + "}", "torch_sdpa"},
       {R"({"device": "b200", )" + libraries + R"(, "problem": {"dtype": "fp32"}})", "torch_sdpa"},
       {R"({"device": "b200", )" + libraries + R"(, "problem": {"causal": true}})", "fa4"},
+      {R"({"device": "b200", )" + libraries + R"(, "problem": {"aligned": false}})", "torch_sdpa"},
       {R"({"device": "b200", )" + libraries + R"(, "selection": {"quant": "modelopt_fp4"}})", "fa4"},
       {R"({"device": "b200", )" + libraries +
            R"(, "failed": [{"backend": "torch_cudnn_sdpa", "error": "unsupported"}]})",

@@ -74,7 +74,22 @@ std::vector<Case> accepts_cases() {
       {Reason::Lse, SageAttn3, with([](auto& p) { p.needs_lse = true; }), device("b200")},
       {Reason::Scale, SageAttn3, with([](auto& p) { p.scale = 1.0; }), device("b200")},
       {Reason::Layout, TorchCudnnSdpa, with([](auto& p) { p.layout = Layout::LastStrided; }), device("b200")},
+      {Reason::Alignment, TorchCudnnSdpa, with([](auto& p) { p.aligned = false; }), device("b200")},
+      {Reason::Alignment, Fa2, with([](auto& p) { p.aligned = false; }), device("a100")},
+      {Reason::Alignment, Fa3, with([](auto& p) { p.aligned = false; }), device("h100")},
+      {Reason::Alignment, Fa4, with([](auto& p) { p.aligned = false; }), device("b200")},
       {Reason::SequenceLength, TorchCudnnSdpa, with([](auto& p) { p.seq_kv = 1; }), device("b200")},
+      {Reason::SequenceLength, TorchCudnnSdpa, with([](auto& p) {
+         p.varlen_bounds = {0, 100, 4096};
+         p.varlen_bounds_kv = {0, 1, 4096};
+       }),
+       device("b200")},
+      {Reason::Causal, TorchCudnnSdpa, with([](auto& p) {
+         p.causal = Causal::BottomRight;
+         p.varlen_bounds = {0, 100, 4096};
+         p.varlen_bounds_kv = {0, 99, 4096};
+       }),
+       device("b200")},
       {Reason::CrossAttention, VmobaAttn, with([](auto& p) { p.role = Role::Cross; }), device("h100")},
       {Reason::NoKernel, NoAttention, plain, device("b200")},
   };

@@ -289,6 +289,21 @@ TEST(Problem, IsSquareWhenItsSequencesHaveAsManyKeysAsQueries) {
   EXPECT_FALSE(p.is_square());
 }
 
+TEST(Problem, ItsSequencesAreLookedAtOneByOne) {
+  AttentionProblem p = dense(90, 1);
+  EXPECT_EQ(p.sequences(), (SequenceFacts{.square = false, .single_key = true, .more_queries = true}));
+  p.seq_kv = 90;
+  EXPECT_EQ(p.sequences(), SequenceFacts{});
+  p.varlen_bounds = {0, 40, 90};
+  p.varlen_bounds_kv = {0, 41, 90};
+  EXPECT_EQ(p.sequences(), (SequenceFacts{.square = false, .more_queries = true}));
+  p.varlen_bounds_kv = {0, 89, 90};
+  EXPECT_EQ(p.sequences(), (SequenceFacts{.square = false, .single_key = true, .more_queries = true}));
+  p.varlen_bounds = {0, 90, 90};
+  p.varlen_bounds_kv = {0, 89, 90};  // what has no queries is never run
+  EXPECT_EQ(p.sequences(), (SequenceFacts{.square = false, .more_queries = true}));
+}
+
 TEST(Problem, EveryFieldCountsForEqualityAndDefectsAreNamed) {
   AttentionProblem a = dense(512, 512), b = a;
   EXPECT_EQ(a, b);

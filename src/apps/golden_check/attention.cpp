@@ -88,7 +88,7 @@ void run_way(const AttentionCase& want, const Way& way, GoldenReport& report) {
 }
 
 void run_everywhere(const AttentionCase& want, const platform::DeviceProfile& device, GoldenReport& report) {
-  const auto problem = attention::problem_of(want.inputs, want.role, true);
+  const auto problem = attention::problem_of(want.inputs, want.role, true, /*aligned=*/true);
   for (const BackendId id : attention::built_backends()) {
     const attention::Verdict verdict = attention::accepts(id, problem, device);
     if (!verdict.accepted()) {

@@ -93,7 +93,7 @@ std::vector<Entry> entries_of(const Session& session, const std::vector<Contende
 std::string chosen(const Session& session, const AttentionInputs& in, const std::optional<Choice>& choice) {
   Selection selection;
   selection.server = choice;
-  const Decision decision = resolve(problem_of(in, Role::Self, false), selection, session.profile);
+  const Decision decision = resolve(problem_of(in, Role::Self, false, /*aligned=*/true), selection, session.profile);
   return decision.ok() ? std::string(backend_name(decision.first())) : "none";
 }
 

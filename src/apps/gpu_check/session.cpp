@@ -53,7 +53,9 @@ void Session::check(std::string_view check, std::string_view backend, std::strin
 
 attention::Verdict Session::verdict(const Contender& contender, const attention::AttentionInputs& inputs,
                                     bool needs_lse) const {
-  return attention::accepts(contender.id, attention::problem_of(inputs, attention::Role::Self, needs_lse), profile);
+  const bool aligned = attention::facts_of(inputs, profile.is_cuda()).aligned;
+  const auto problem = attention::problem_of(inputs, attention::Role::Self, needs_lse, aligned);
+  return attention::accepts(contender.id, problem, profile);
 }
 
 std::vector<Contender> contenders(const Session& session) {

@@ -57,11 +57,15 @@ std::optional<std::string> misaligned_rows(std::string_view name, const at::Tens
   return std::nullopt;
 }
 
+at::Tensor aligned_or_copied(const at::Tensor& tensor) {
+  return tensor.is_cpu() || !misaligned_rows("tensor", tensor) ? tensor : tensor.clone(at::MemoryFormat::Contiguous);
+}
+
 AttentionInputs without_equal_lengths(const AttentionInputs& in) {
   const auto* lengths = std::get_if<KeyLengths>(&in.mask);
   if (lengths == nullptr) return in;
   const auto& values = lengths->values;
-  if (values.empty() || values[0] == 0) return in;
+  if (values.empty() || values[0] == 0 || (values[0] == 1 && in.key.size(1) > 1)) return in;
   if (in.causal == Causal::BottomRight && values[0] != in.key.size(1)) return in;
   if (std::any_of(values.begin(), values.end(), [&](int64_t n) { return n != values[0]; })) return in;
   AttentionInputs cut = in;

@@ -28,8 +28,12 @@ std::unexpected<Error> not_in_capture(std::string_view what);
 std::optional<std::string> misaligned_rows(std::string_view name, const at::Tensor& tensor);
 
 /// Equal lengths need no mask: the keys are cut to that length, without a copy. Other inputs come back unchanged.
-/// A length of 0, and bottom-right causality short of all keys (its corner is that of all keys), keep the mask.
+/// A length of 0 or 1 (cuDNN has no kernel for a single key), and bottom-right causality short of all keys (its corner
+/// is that of all keys), keep the mask.
 AttentionInputs without_equal_lengths(const AttentionInputs& inputs);
+
+/// The tensor where its rows are aligned or it lies on a CPU, else a dense copy: for kernels that must take everything.
+at::Tensor aligned_or_copied(const at::Tensor& tensor);
 
 /// int32 [B] on the inputs' device, zeros raised to 1: a length of 0 is a hazard to vendor kernels. `clear_dead_rows`
 /// afterwards gives those rows their value.

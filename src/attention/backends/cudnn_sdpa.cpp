@@ -56,6 +56,22 @@ void clear_rows(const Prepared& p, const AttentionOutputs& outputs) {
   if (outputs.lse.defined()) outputs.lse.masked_fill_(full, -std::numeric_limits<float>::infinity());
 }
 
+/// Buffers that the kernels can write: the caller's, and fresh ones in place of those that begin or step unevenly, as a
+/// packed sequence's part of the LSE does.
+AttentionOutputs writable(const AttentionOutputs& given) {
+  AttentionOutputs w = given;
+  if (misaligned_rows("output", given.out)) w.out = at::empty(given.out.sizes(), given.out.options());
+  if (!given.lse.defined()) return w;
+  const bool fits = given.lse.is_contiguous() && cudnn::aligned(given.lse.const_data_ptr());
+  if (!fits) w.lse = at::empty(given.lse.sizes(), given.lse.options());
+  return w;
+}
+
+void hand_over(const AttentionOutputs& written, const AttentionOutputs& to) {
+  if (!written.out.is_same(to.out)) to.out.copy_(written.out);
+  if (to.lse.defined() && !written.lse.is_same(to.lse)) to.lse.copy_(written.lse);
+}
+
 std::unexpected<Error> not_on(at::Device device) {
   return fail(ErrorCode::Unsupported, strings::join("cuDNN runs on CUDA devices, not ", device.str()),
               "use --attention-backend auto");
@@ -105,17 +121,15 @@ cudnn::Spec cudnn_spec(const AttentionInputs& in, const AttentionOutputs& output
   return s;
 }
 
-std::optional<std::string> misaligned_memory(const AttentionInputs& in, const AttentionOutputs& outputs) {
+std::optional<std::string> misaligned_memory(const AttentionInputs& in) {
   const auto* mask = std::get_if<AdditiveMask>(&in.mask);
   const std::pair<const char*, at::Tensor> tensors[] = {
-      {"query", in.query},     {"key", in.key},      {"value", in.value},
-      {"output", outputs.out}, {"LSE", outputs.lse}, {"mask", mask == nullptr ? at::Tensor() : mask->bias}};
+      {"query", in.query}, {"key", in.key}, {"value", in.value}, {"mask", mask == nullptr ? at::Tensor() : mask->bias}};
   for (const auto& [name, tensor] : tensors) {
     if (tensor.defined() && !cudnn::aligned(tensor.const_data_ptr())) {
       return strings::join("the memory of the ", name, " does not begin at a multiple of 16 bytes");
     }
   }
-  if (outputs.lse.defined() && !outputs.lse.is_contiguous()) return "the LSE is not dense";
   return std::nullopt;
 }
 
@@ -124,15 +138,18 @@ Status CudnnSdpaBackend::run(const AttentionInputs& inputs, const AttentionOutpu
     return run_by_segments(*this, inputs, outputs, tier);
   }
   const Prepared p = prepare(inputs);
+  const AttentionOutputs target = writable(outputs);
   // Our guards stand before both routes: LibTorch's wrapper checks neither strides nor pointers.
   constexpr int64_t kNewest = 99999;
-  if (auto text = cudnn::refusal(cudnn_spec(p.in, outputs), kNewest)) return fail(ErrorCode::Unsupported, *text);
-  if (auto text = misaligned_memory(p.in, outputs)) return fail(ErrorCode::Unsupported, *text);
-  Status status = graphs_ == nullptr ? run_through_torch(p.in, outputs) : graphs_->run(p.in, outputs);
+  if (auto text = cudnn::refusal(cudnn_spec(p.in, target), kNewest)) return fail(ErrorCode::Unsupported, *text);
+  if (auto text = misaligned_memory(p.in)) return fail(ErrorCode::Unsupported, *text);
+  Status status = graphs_ == nullptr ? run_through_torch(p.in, target) : graphs_->run(p.in, target);
   const bool absent = graphs_ != nullptr && !status && status.error().code == ErrorCode::Unavailable;
-  if (absent) status = run_through_torch(p.in, outputs);  // built for, but this process has no cuDNN that serves
-  if (status) clear_rows(p, outputs);
-  return status;
+  if (absent) status = run_through_torch(p.in, target);  // built for, but this process has no cuDNN that serves
+  if (!status) return status;
+  clear_rows(p, target);
+  hand_over(target, outputs);
+  return {};
 }
 
 }  // namespace tessera::attention

@@ -11,11 +11,12 @@ namespace tessera::attention {
 /// The spec of a call's tensors as they lie in memory. A bool mask must have been made additive (fp32) before.
 cudnn::Spec cudnn_spec(const AttentionInputs& inputs, const AttentionOutputs& outputs);
 
-/// Why the memory itself is not for cuDNN; nothing when it is.
-std::optional<std::string> misaligned_memory(const AttentionInputs& inputs, const AttentionOutputs& outputs);
+/// Why the memory of the inputs is not for cuDNN; nothing when it is.
+std::optional<std::string> misaligned_memory(const AttentionInputs& inputs);
 
-/// One way to cuDNN. Inputs are prepared and guarded by the backend: no bool mask, rows of 16 bytes, no empty side.
-/// Errors: Unavailable when this process has no cuDNN for it, Unsupported off CUDA devices, else as AttentionBackend.
+/// One way to cuDNN. The backend prepares and guards: no bool mask, rows of 16 bytes, also of the output, a dense LSE,
+/// no empty side. Errors: Unavailable when this process has no cuDNN for it, Unsupported off CUDA devices, else as
+/// AttentionBackend.
 class CudnnRoute {
  public:
   virtual ~CudnnRoute() = default;

@@ -34,7 +34,7 @@ tessera_tensor_v1 describe(const at::Tensor& t) {
 }
 
 std::string question(const AttentionInputs& in, bool needs_lse) {
-  OrderedJson json = problem_to_json(problem_of(in, Role::Self, needs_lse));
+  OrderedJson json = problem_to_json(problem_of(in, Role::Self, needs_lse, facts_of(in, /*for_gpu=*/true).aligned));
   json["device"] = in.query.is_cuda() ? "cuda" : "cpu";
   return json.dump();
 }

@@ -23,10 +23,11 @@ bool holds_only_finite(const AttentionInputs& in) {
   return is_finite(in.query) && is_finite(in.key) && is_finite(in.value);
 }
 
-/// [B, S, H, D] → [B, H, S, D]; the kernel reads garbage when the last stride is not 1.
+/// [B, S, H, D] → [B, H, S, D]; the kernel reads garbage when the last stride is not 1, and on GPUs it may be one that
+/// reads 16 bytes at a time.
 at::Tensor heads_first(const at::Tensor& tensor) {
   const at::Tensor view = tensor.stride(3) == 1 ? tensor : tensor.contiguous();
-  return view.transpose(1, 2);
+  return aligned_or_copied(view).transpose(1, 2);
 }
 
 /// Query, key and value as the kernel takes them: one head size for all. Zeros added to query and key change no logit,

@@ -44,6 +44,7 @@ class Checks {
   Checks& no_lse(const AttentionProblem& p);
   Checks& default_scale(const AttentionProblem& p);
   Checks& unit_last_stride(const AttentionProblem& p);
+  Checks& aligned_rows(const AttentionProblem& p);
   Checks& no_cross(const AttentionProblem& p);
 
   Verdict verdict() const { return verdict_; }

@@ -120,6 +120,12 @@ Checks& Checks::unit_last_stride(const AttentionProblem& p) {
                    "reads rows whose elements lie side by side; make the tensor contiguous over D");
 }
 
+Checks& Checks::aligned_rows(const AttentionProblem& p) {
+  return refuse_if(!p.aligned, Reason::Alignment,
+                   "reads 16 bytes at a time, and a row of the query, key or value begins between two multiples of 16 "
+                   "bytes; copy it to memory of its own, or use torch_sdpa");
+}
+
 Checks& Checks::no_cross(const AttentionProblem& p) {
   return refuse_if(p.role == Role::Cross, Reason::CrossAttention,
                    "a sparse pattern has no meaning between two different sequences; use a dense backend for "

@@ -25,9 +25,13 @@ Checks& flash_problem(Checks& checks, const AttentionProblem& p, const DevicePro
   // On 10.x the CuTe kernels are compiled for the size at hand: every multiple of 8 up to 128.
   const bool compiled = d.is_blackwell() && p.head_dim <= 128 && p.head_dim % 8 == 0;
   if (!compiled) checks.head_dim_in(p, {32, 64, 96, 128, 160, 192, 224, 256});
-  return checks.equal_value_dim(p).no_dense_mask(p).causal_bottom_right(p).unit_last_stride(p).refuse_if(
-      p.is_causal() && p.mask == MaskKind::KeyLengths, Reason::Causal,
-      "begins a causal triangle at each row's last key, not at the last of all keys; use torch_sdpa");
+  return checks.equal_value_dim(p)
+      .no_dense_mask(p)
+      .causal_bottom_right(p)
+      .unit_last_stride(p)
+      .refuse_if(p.is_causal() && p.mask == MaskKind::KeyLengths, Reason::Causal,
+                 "begins a causal triangle at each row's last key, not at the last of all keys; use torch_sdpa")
+      .aligned_rows(p);
 }
 
 constexpr std::string_view kInstallFlash = "install flash-attn for this GPU, or use torch_sdpa";
@@ -36,6 +40,7 @@ constexpr std::string_view kInstallFlash = "install flash-attn for this GPU, or 
 
 Verdict accept_torch_cudnn_sdpa(const AttentionProblem& p, const DeviceProfile& d) {
   const int64_t limit = cudnn_head_limit(p, d);
+  const SequenceFacts sequences = p.sequences();
   return Checks()
       .cuda(d)
       .at_least(d, {8, 0}, "use torch_sdpa")
@@ -49,8 +54,11 @@ Verdict accept_torch_cudnn_sdpa(const AttentionProblem& p, const DeviceProfile& 
                                p.value_dim, "; use torch_sdpa"))
       .refuse_if(p.causal == Causal::BottomRight && p.mask == MaskKind::KeyLengths, Reason::Causal,
                  "begins a bottom-right triangle at each row's last key, not at the last of all keys; use torch_sdpa")
-      .refuse_if(p.seq_kv == 1, Reason::SequenceLength, "cuDNN has no kernel for a single key; use torch_sdpa")
+      .refuse_if(p.causal == Causal::BottomRight && p.mask == MaskKind::None && sequences.more_queries, Reason::Causal,
+                 "has no bottom-right triangle with more queries than keys; use torch_sdpa")
+      .refuse_if(sequences.single_key, Reason::SequenceLength, "cuDNN has no kernel for a single key; use torch_sdpa")
       .unit_last_stride(p)
+      .aligned_rows(p)
       .verdict();
 }
 

@@ -104,6 +104,7 @@ Status read_kinds(AttentionProblem& p, const Json& object) {
               one_of(layout, layout_name, {Layout::TokenMajor, Layout::HeadMajor, Layout::Strided, Layout::LastStrided},
                      "layout"));
   TESSERA_TRY(p.needs_lse, flag(object, "needs_lse", false));
+  TESSERA_TRY(p.aligned, flag(object, "aligned", true));
   if (absent(object, "scale")) return {};
   if (!object.at("scale").is_number()) return fail(ErrorCode::Usage, "field 'scale' is no number");
   p.scale = object.at("scale").get<double>();
@@ -197,7 +198,7 @@ Result<AttentionProblem> problem_from_json(const Json& object) {
   TESSERA_TRY_OK(known_fields(
       object, "problem",
       {"batch", "seq_q", "seq_kv", "heads_q", "heads_kv", "head_dim", "value_dim", "dtype", "layout", "causal", "mask",
-       "key_lengths", "varlen_bounds", "varlen_bounds_kv", "scale", "needs_lse", "role"}));
+       "key_lengths", "varlen_bounds", "varlen_bounds_kv", "scale", "needs_lse", "role", "aligned"}));
   AttentionProblem p;
   TESSERA_TRY_OK(read_sizes(p, object));
   TESSERA_TRY_OK(read_kinds(p, object));
@@ -218,6 +219,7 @@ OrderedJson problem_to_json(const AttentionProblem& p) {
   if (p.layout != Layout::TokenMajor) out["layout"] = layout_name(p.layout);
   if (p.is_varlen()) out["varlen_bounds"] = p.varlen_bounds;
   if (!p.varlen_bounds_kv.empty()) out["varlen_bounds_kv"] = p.varlen_bounds_kv;
+  if (!p.aligned) out["aligned"] = false;
   if (p.scale) out["scale"] = *p.scale;
   return out;
 }

@@ -36,6 +36,23 @@ std::string defect_of_bounds(const AttentionProblem& p) {
 
 }  // namespace
 
+SequenceFacts sequence_facts(std::span<const int64_t> query_bounds, std::span<const int64_t> key_bounds) {
+  SequenceFacts facts;
+  for (std::size_t i = 1; i < query_bounds.size(); ++i) {
+    const int64_t queries = query_bounds[i] - query_bounds[i - 1], keys = key_bounds[i] - key_bounds[i - 1];
+    facts.square = facts.square && queries == keys;
+    if (queries == 0) continue;
+    facts.single_key = facts.single_key || keys == 1;
+    facts.more_queries = facts.more_queries || queries > keys;
+  }
+  return facts;
+}
+
+SequenceFacts AttentionProblem::sequences() const {
+  if (is_varlen()) return sequence_facts(varlen_bounds, varlen_bounds_kv.empty() ? varlen_bounds : varlen_bounds_kv);
+  return {seq_q == seq_kv, seq_kv == 1, seq_q > seq_kv};
+}
+
 AttentionProblem dense_problem(const DenseShape& shape, DType dtype) {
   AttentionProblem p;
   p.batch = shape.batch;
@@ -72,6 +89,7 @@ std::string describe(const AttentionProblem& p) {
   if (p.is_varlen()) out += strings::join(" varlen(", p.varlen_bounds.size() - 1, " segments)");
   if (p.needs_lse) out += " lse";
   if (p.layout == Layout::Strided || p.layout == Layout::LastStrided) out += strings::join(" ", layout_name(p.layout));
+  if (!p.aligned) out += " misaligned";
   if (p.scale) out += strings::join(" scale ", *p.scale);
   return out + strings::join(" ", role_name(p.role));
 }

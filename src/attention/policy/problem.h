@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,18 @@ enum class Layout {
   LastStrided,  ///< the stride over D is not 1
 };
 
+/// What kernels mind in the lengths of sequences: of each packed one, or of the only one.
+struct SequenceFacts {
+  bool square = true;         ///< as many keys as queries: both corners of causality are one
+  bool single_key = false;    ///< some sequence has exactly one key
+  bool more_queries = false;  ///< some sequence has more queries than keys
+  bool operator==(const SequenceFacts&) const = default;
+};
+
+/// Of sequences with the queries [q[i], q[i + 1]) and the keys [k[i], k[i + 1]). One without queries is never run, so
+/// that it only counts for `square`.
+SequenceFacts sequence_facts(std::span<const int64_t> query_bounds, std::span<const int64_t> key_bounds);
+
 /// softmax(scale * Q K^T + mask) V of q [B, Sq, Hq, D], k [B, Skv, Hkv, D], v [B, Skv, Hkv, Dv].
 /// Equal problems (all fields, also the length lists) get equal decisions; `operator==` serves caches.
 struct AttentionProblem {
@@ -51,17 +64,17 @@ struct AttentionProblem {
   /// [segments + 1] on the host; non-empty: packed, batch 1, segments attend to themselves
   std::vector<int64_t> varlen_bounds;
   std::vector<int64_t> varlen_bounds_kv;  ///< of the keys; empty: the same as of the queries
+  /// Every row of q, k and v begins at a multiple of 16 bytes, as kernels on GPUs read them. Of no concern on CPUs.
+  bool aligned = true;
 
   bool operator==(const AttentionProblem&) const = default;
 
   bool is_causal() const { return causal != Causal::None; }
   bool is_gqa() const { return heads_q != heads_kv; }
   bool is_varlen() const { return !varlen_bounds.empty(); }
+  SequenceFacts sequences() const;
   /// As many keys as queries, in each segment: both corners of causality are one.
-  bool is_square() const {
-    if (is_varlen()) return varlen_bounds_kv.empty() || varlen_bounds_kv == varlen_bounds;
-    return seq_q == seq_kv;
-  }
+  bool is_square() const { return sequences().square; }
   /// No mask of any kind and not packed; may be causal.
   bool is_dense() const { return mask == MaskKind::None && !is_varlen(); }
 };

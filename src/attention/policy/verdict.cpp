@@ -48,6 +48,8 @@ std::string_view reason_name(Reason reason) {
       return "Scale";
     case Reason::Layout:
       return "Layout";
+    case Reason::Alignment:
+      return "Alignment";
     case Reason::SequenceLength:
       return "SequenceLength";
     case Reason::CrossAttention:

@@ -31,6 +31,7 @@ enum class Reason {
   Lse,             ///< no log-sum-exp
   Scale,           ///< only the default scale
   Layout,          ///< strides that it cannot read
+  Alignment,       ///< rows that begin between multiples of 16 bytes
   SequenceLength,  ///< too short, too long or not a multiple
   CrossAttention,  ///< sparse patterns mean nothing between two different sequences
   Approximate,     ///< its error is over what the asked quality allows
