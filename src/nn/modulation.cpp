@@ -1,5 +1,7 @@
 #include "nn/modulation.h"
 
+#include "nn/fused.h"
+
 namespace tessera::nn {
 namespace {
 
@@ -10,6 +12,9 @@ at::Tensor per_token(const at::Tensor& v) {
 }  // namespace
 
 at::Tensor ada_layer_norm(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift, double eps) {
+  if (const FusedKernels* kernels = fused_kernels(x.device())) {
+    if (auto out = fused_modulate(*kernels, x, scale, shift, eps)) return *out;
+  }
   const int64_t dim = x.size(-1);
   // One batch row: scale and shift are the norm's own weights, so the norm's single pass does it all.
   if (x.size(0) == 1 && scale.dim() == 2) {

@@ -37,7 +37,10 @@ struct Modulate {
 void qk_norm_rope_cpu(const QkNormRope& args);
 void modulate_cpu(const Modulate& args);
 
-/// Queue the kernels on a stream (cudaStream_t). Return cudaGetLastError() as a number, 0 = good. In CUDA builds only.
+/// Whether this build has the CUDA kernels.
+bool has_cuda_kernels();
+
+/// Queue the kernels on a stream (cudaStream_t). Return cudaGetLastError() as a number, 0 = good; -1 in builds without.
 int qk_norm_rope_cuda(const QkNormRope& args, void* stream);
 int modulate_cuda(const Modulate& args, void* stream);
 

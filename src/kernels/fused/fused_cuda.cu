@@ -119,6 +119,10 @@ Launch launch_for(int64_t rows, void* stream) {
 
 }  // namespace
 
+bool has_cuda_kernels() {
+  return true;
+}
+
 int qk_norm_rope_cuda(const QkNormRope& a, void* stream) {
   const int64_t rows = a.batch * a.seq * a.heads;
   if (rows == 0) return 0;
