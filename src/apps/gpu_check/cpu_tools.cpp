@@ -31,14 +31,6 @@ class CpuTools final : public DeviceTools {
     return work;
   }
   bool captures_for_real() const override { return false; }
-  int qk_norm_rope(const kernels::fused::QkNormRope& args) override {
-    kernels::fused::qk_norm_rope_cpu(args);
-    return 0;
-  }
-  int modulate(const kernels::fused::Modulate& args) override {
-    kernels::fused::modulate_cpu(args);
-    return 0;
-  }
 };
 
 }  // namespace

@@ -77,16 +77,14 @@ Status check_modulate(Session& session, at::ScalarType dtype, int64_t dim) {
 }  // namespace
 
 void check_fused(Session& session) {
+  const auto check = [&](std::string_view kernel, at::ScalarType dtype, int64_t dim, auto compare) {
+    const std::string subject = strings::join(c10::toString(dtype), " D", dim);
+    if (session.dry()) return session.add("fused", kernel, subject, Outcome::Skipped, "needs a GPU");
+    session.check("fused", kernel, subject, [&](OrderedJson&) { return compare(session, dtype, dim); });
+  };
   for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16, at::kHalf}) {
-    const std::string type = c10::toString(dtype);
-    for (const int64_t dim : {64, 128, 250}) {
-      session.check("fused", "qk_norm_rope", strings::join(type, " D", dim),
-                    [&](OrderedJson&) { return check_rope(session, dtype, dim); });
-    }
-    for (const int64_t dim : {320, 3072, 5120}) {
-      session.check("fused", "modulate", strings::join(type, " D", dim),
-                    [&](OrderedJson&) { return check_modulate(session, dtype, dim); });
-    }
+    for (const int64_t dim : {64, 128, 250}) check("qk_norm_rope", dtype, dim, check_rope);
+    for (const int64_t dim : {320, 3072, 5120}) check("modulate", dtype, dim, check_modulate);
   }
 }
 

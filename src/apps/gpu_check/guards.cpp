@@ -1,4 +1,4 @@
-// The engine's guards on the real device: the canary, the latch after a refusal, and memory that runs out.
+// The engine's guards on the real device: the canary, the latch after a refusal, misaligned rows, exhausted memory.
 #include "apps/gpu_check/session.h"
 #include "attention/backends/factory.h"
 #include "attention/canary.h"
@@ -42,9 +42,15 @@ std::unique_ptr<AttentionEngine> engine_for(const Session& session, BackendId fi
   return std::make_unique<AttentionEngine>(std::move(options), std::move(backends));
 }
 
-/// Rows that begin 2 bytes after a multiple of 16: 16-byte loads would fault, so the guards must refuse them.
-AttentionInputs misaligned(const Session& session) {
-  AttentionInputs in = random_inputs(session, kShape, at::kBFloat16);
+/// What a check of a backend on its own needs first. Errors: Unsupported.
+Status accepted(const Session& session, const Contender& contender, const AttentionInputs& in) {
+  const Verdict verdict = session.verdict(contender, in, false);
+  return verdict.accepted() ? Status() : fail(ErrorCode::Unsupported, "by policy: " + verdict.text);
+}
+
+/// Rows that begin 2 bytes after a multiple of 16: 16-byte loads of them would be a fault that ends the process's CUDA.
+AttentionInputs misaligned(const AttentionInputs& from) {
+  AttentionInputs in = from;
   for (at::Tensor* t : {&in.query, &in.key, &in.value}) {
     const at::Tensor room = at::zeros({t->numel() + 1}, t->options()).narrow(0, 1, t->numel()).view(t->sizes());
     *t = room.copy_(*t);
@@ -52,14 +58,33 @@ AttentionInputs misaligned(const Session& session) {
   return in;
 }
 
+/// Refused by the policy for the one call; the backend's own guard stands behind it.
+void check_alignment(Session& session, const Contender& contender) {
+  const std::string subject = "misaligned rows are served by the next backend, aligned ones as before";
+  if (session.dry()) return session.add("alignment", contender.name, subject, Outcome::Skipped, "needs a GPU");
+  session.check("alignment", contender.name, subject, [&](OrderedJson&) -> Status {
+    const AttentionInputs in = random_inputs(session, kShape, at::kBFloat16), odd = misaligned(in);
+    TESSERA_TRY_OK(accepted(session, contender, in));
+    const Status direct = contender.backend->run(odd, allocate_outputs(odd, false), Quality::Exact);
+    TESSERA_TRY_OK(expect(!direct && direct.error().code == ErrorCode::Unsupported, "the backend ran misaligned rows"));
+    const auto engine = engine_for(session, contender.id, {});
+    for (const AttentionInputs& inputs : {odd, in}) {
+      TESSERA_TRY(const AttentionOutputs outputs, engine->run(inputs, kSite));
+      TESSERA_TRY_OK(check_outputs(inputs, outputs, 0));
+    }
+    const auto report = engine->report();
+    TESSERA_TRY_OK(expect(report.at(0).backend == "torch_sdpa", "misaligned rows went to " + report.at(0).backend));
+    return expect(report.at(1).backend == backend_name(contender.id), "the refusal was remembered for aligned rows");
+  });
+}
+
 void check_latch(Session& session, const Contender& contender) {
   session.check("latch", contender.name, "a refusal is served by the next backend and remembered",
                 [&](OrderedJson& numbers) -> Status {
-                  // On a CPU no backend minds misaligned rows, so the dry run injects the refusal.
-                  std::vector<Injection> faults;
-                  if (session.dry()) faults.push_back({contender.id, Fault::Unsupported, 1});
-                  const auto engine = engine_for(session, contender.id, faults);
-                  const AttentionInputs in = misaligned(session);
+                  // Injected: what a healthy device refuses by itself, the policy refuses before.
+                  const auto engine = engine_for(session, contender.id, {{contender.id, Fault::Unsupported, 1}});
+                  const AttentionInputs in = random_inputs(session, kShape, at::kBFloat16);
+                  TESSERA_TRY_OK(accepted(session, contender, in));
                   for (int call = 0; call < 2; ++call) {
                     TESSERA_TRY(const AttentionOutputs outputs, engine->run(in, kSite));
                     TESSERA_TRY_OK(check_outputs(in, outputs, 0));
@@ -97,6 +122,7 @@ void check_memory(Session& session, const Contender& contender) {
     const auto engine = engine_for(session, contender.id, faults);
     const int64_t seq = session.dry() ? 128 : 4096;
     const AttentionInputs in = random_inputs(session, {4, seq, seq, 16, 16, 64}, at::kBFloat16);
+    TESSERA_TRY_OK(accepted(session, contender, in));
     std::vector<at::Tensor> taken;
     if (!session.dry()) taken = all_memory(session);
     const auto first = engine->run(in, kSite);
@@ -116,6 +142,7 @@ void check_guards(Session& session) {
     check_canary(session, contender);
     if (contender.id == BackendId::TorchSdpa || contender.name != backend_name(contender.id)) continue;
     check_latch(session, contender);
+    check_alignment(session, contender);
     check_memory(session, contender);
   }
 }

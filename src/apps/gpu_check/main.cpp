@@ -72,7 +72,7 @@ Result<Options> parse(const std::vector<std::string>& arguments) {
 }
 
 OrderedJson versions() {
-  OrderedJson json = bench_support::versions_json("gpu_check");
+  OrderedJson json = bench_support::versions_json(TESSERA_VERSION);
   const auto cudnn = attention::cudnn::load_library();
   json["cudnn"] = cudnn ? attention::cudnn::version_text(cudnn->version) : cudnn.error().what;
   if (cudnn) json["cudnn_file"] = std::filesystem::path(cudnn->path).filename().string();

@@ -21,7 +21,8 @@ struct Contender {
   std::unique_ptr<attention::AttentionBackend> backend;
 };
 
-/// passed; failed: a wrong or missing answer; refused: the backend said why it does not serve it; skipped: no time.
+/// passed; failed: a wrong or missing answer; refused: the backend said why it does not serve it; skipped: no time, or
+/// no GPU.
 enum class Outcome { Passed, Failed, Refused, Skipped };
 std::string_view outcome_name(Outcome outcome);
 

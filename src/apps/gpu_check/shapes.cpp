@@ -1,6 +1,6 @@
 // The named shapes against double precision on the device itself: all rows of three heads, or a sample of long ones.
-#include "apps/gpu_check/session.h"
 #include "apps/gpu_check/named.h"
+#include "apps/gpu_check/session.h"
 #include "attention/canary.h"
 #include "base/strings.h"
 #include "bench_support/sampled_rows.h"
@@ -59,9 +59,10 @@ Status compare_heads(const AttentionInputs& in, const AttentionOutputs& outputs,
 }  // namespace
 
 void check_shapes(Session& session) {
+  const auto all = contenders(session);
   for (const NamedShape& shape : checked_shapes(session)) {
     const NamedInputs named(session, shape, at::kBFloat16);
-    for (const Contender& contender : contenders(session)) {
+    for (const Contender& contender : all) {
       for (const bool needs_lse : {true, false}) {
         const std::string subject = strings::join(shape.name, needs_lse ? ", LSE" : "");
         session.check("shape", contender.name, subject, [&](OrderedJson& numbers) -> Status {

@@ -33,9 +33,10 @@ class DeviceTools {
   /// True where `capture` really records: backends can then see that a capture is on.
   virtual bool captures_for_real() const = 0;
 
-  /// The fused kernels on the current stream; the status that they return.
-  virtual int qk_norm_rope(const kernels::fused::QkNormRope& args) = 0;
-  virtual int modulate(const kernels::fused::Modulate& args) = 0;
+  /// The fused kernels on the current stream; the status that they return. A CPU has nothing to compare with its own.
+  virtual int qk_norm_rope(const kernels::fused::QkNormRope&) { return kNoKernel; }
+  virtual int modulate(const kernels::fused::Modulate&) { return kNoKernel; }
+  static constexpr int kNoKernel = -1;
 };
 
 /// The imitation: other streams are other threads, a graph is the work itself.
