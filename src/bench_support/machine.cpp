@@ -22,8 +22,8 @@ std::string field(const char* path, const std::string& key) {
 }  // namespace
 
 double Peaks::of(kernels::Tier tier) const {
-  if (tier == kernels::Tier::Exact) return fp32;
-  return tier == kernels::Tier::High || int8 == 0 ? int16 : int8;
+  if (tier == kernels::Tier::Fast && int8 != 0) return int8;
+  return tier == kernels::Tier::Exact || int16 == 0 ? fp32 : int16;
 }
 
 Peaks measure_peaks(kernels::Isa isa, int threads) {

@@ -11,8 +11,9 @@
 
 namespace tessera::kernels {
 
-/// Instruction sets with a path of their own, weakest first. Auto: TESSERA_FORCE_ISA, else the best of this machine.
-enum class Isa { Auto, Scalar, Avx2, AvxVnni, Avx512, Avx512Vnni };
+/// Instruction sets with a path of their own, weakest of an architecture first. Auto: TESSERA_FORCE_ISA, else the best
+/// of this machine.
+enum class Isa { Auto, Scalar, Avx2, AvxVnni, Avx512, Avx512Vnni, Neon, NeonI8mm };
 
 /// Arithmetic. Exact: fp32 for every input type. High: 13-bit integers. Fast: int8 with smoothed keys (Sage).
 enum class Tier { Exact, High, Fast };
@@ -86,11 +87,12 @@ struct AttentionArgs {
 /// What really ran.
 struct AttentionRun {
   Status status = Status::Ok;
-  Isa isa = Isa::Auto;        ///< named by the code that ran, not by the request
-  int64_t exact_redone = 0;   ///< strips of tiers High and Fast that met non-finite or huge values and ran in fp32
-  int64_t scratch_bytes = 0;  ///< memory of each thread, kept for its next call
-  int64_t key_bytes = 0;      ///< packed keys and values of the heads at work, all threads together, given back
-  int64_t inputs_copied = 0;  ///< of q, k, v: those whose elements of a row lie apart are copied first
+  Isa isa = Isa::Auto;            ///< named by the code that ran, not by the request
+  int64_t exact_redone = 0;       ///< strips of tiers High and Fast that met non-finite or huge values and ran in fp32
+  int64_t scratch_bytes = 0;      ///< memory of each thread, kept for its next call
+  int64_t key_bytes = 0;          ///< packed keys and values of the heads at work, all threads together, given back
+  int64_t inputs_copied = 0;      ///< of q, k, v: those whose elements of a row lie apart are copied first
+  Tier arithmetic = Tier::Exact;  ///< what the path computed in: not every one has integers for the tiers
 };
 
 /// Ok when attention_forward can run the shapes, types, strides and ISA of `args`; pointers to data are not looked at.
@@ -109,7 +111,7 @@ std::vector<Isa> available_isas();
 /// machine lacks it.
 Result<Isa> active_isa();
 
-/// "scalar", "avx2", "avx_vnni", "avx512", "avx512_vnni"; "auto".
+/// "scalar", "avx2", "avx_vnni", "avx512", "avx512_vnni", "neon", "neon_i8mm"; "auto".
 std::string_view isa_name(Isa isa);
 
 /// "exact", "high", "fast".

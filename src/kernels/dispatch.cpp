@@ -12,15 +12,6 @@ namespace {
 // Above this the packed queries of one strip no longer fit the second-level cache beside the keys.
 constexpr int64_t kMaxHeadDim = 1024;
 
-constexpr struct {
-  Isa isa;
-  Path path;
-} kPaths[] = {{Isa::Scalar, scalar::run},
-              {Isa::Avx2, avx2::run},
-              {Isa::AvxVnni, avx_vnni::run},
-              {Isa::Avx512, avx512::run},
-              {Isa::Avx512Vnni, avx512_vnni::run}};
-
 bool is_input(DType dtype) {
   return dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16;
 }
@@ -44,13 +35,9 @@ Status check_lengths(const AttentionArgs& a) {
   return Status::Ok;
 }
 
-const auto* find_path(Isa isa) {
-  return std::ranges::find(kPaths, isa, [](const auto& row) { return row.isa; });
-}
-
 bool runs_here(Isa isa) {
   static const std::vector<Isa> isas = available_isas();
-  return std::ranges::find(isas, isa) != isas.end() && find_path(isa) != std::end(kPaths);
+  return std::ranges::find(isas, isa) != isas.end();
 }
 
 Isa resolved_isa(const AttentionArgs& a) {
@@ -71,7 +58,7 @@ Status supports(const AttentionArgs& a) {
 
 AttentionRun attention_forward(const AttentionArgs& args, const ParallelFor& parallel) {
   if (const Status s = supports(args); s != Status::Ok) return {s, Isa::Auto, 0};
-  const Path path = find_path(resolved_isa(args))->path;
+  const Path path = std::ranges::find(compiled_paths(), resolved_isa(args), &PathRow::isa)->run;
   if (args.q.stride_d == 1 && args.k.stride_d == 1 && args.v.stride_d == 1) return path(args, parallel);
   const CompactInputs compact(args, parallel);
   if (compact.out_of_memory) return {Status::OutOfMemory};

@@ -15,20 +15,9 @@ namespace {
 constexpr int64_t kSteps = 1250000;
 
 PeakLoop loop_of(Isa isa) {
-  switch (isa) {
-    case Isa::Avx2:
-      return avx2::peak_loop;
-    case Isa::AvxVnni:
-      return avx_vnni::peak_loop;
-    case Isa::Avx512:
-      return avx512::peak_loop;
-    case Isa::Avx512Vnni:
-      return avx512_vnni::peak_loop;
-    case Isa::Auto:
-    case Isa::Scalar:
-      return nullptr;
-  }
-  return nullptr;
+  const auto rows = compiled_paths();
+  const auto row = std::ranges::find(rows, isa, &PathRow::isa);
+  return row == rows.end() ? nullptr : row->peak_loop;
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 // The CPU half of the probe.
 #include <unistd.h>
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
 
 #include <array>
 #include <fstream>
@@ -31,7 +34,10 @@ std::set<std::string> instruction_sets() {
   add(__builtin_cpu_supports("amx-bf16"), "amx_bf16");
   return out;
 #elif defined(__aarch64__)
-  return {"neon"};
+  std::set<std::string> out = {"neon"};
+  constexpr unsigned long kHasI8mm = 1UL << 13;  // HWCAP2_I8MM; older headers lack the name
+  if ((getauxval(AT_HWCAP2) & kHasI8mm) != 0) out.emplace("i8mm");
+  return out;
 #else
   return {};
 #endif

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "tests/kernels/attention_case.h"
 
@@ -97,9 +98,26 @@ TEST(AttentionSemantics, ValuesOutOfRangeRunInFp32) {
     for (const Tier tier : {Tier::High, Tier::Fast}) {
       AttentionCase c({.seq_q = 50, .seq_kv = 150});
       c.set('v', 0, 140, 0, 3, kInfinity);
-      EXPECT_GT(run(c, isa, tier).exact_redone, 0) << isa_name(isa);
+      const kernels::AttentionRun ran = run(c, isa, tier);
+      EXPECT_EQ(ran.exact_redone > 0, ran.arithmetic != Tier::Exact) << isa_name(isa);
       EXPECT_EQ(c.out(0, 4, 0, 3), kInfinity) << isa_name(isa);
     }
+  }
+}
+
+/// Bytes need VNNI or I8MM, words a multiply-add of 16-bit pairs; a path without them takes the next more exact ones.
+TEST(AttentionSemantics, ATierRunsInItsIntegersWhereThePathHasThem) {
+  const std::map<Isa, std::pair<Tier, Tier>> high_and_fast = {
+      {Isa::Scalar, {Tier::Exact, Tier::Exact}},   {Isa::Avx2, {Tier::High, Tier::High}},
+      {Isa::AvxVnni, {Tier::High, Tier::Fast}},    {Isa::Avx512, {Tier::High, Tier::High}},
+      {Isa::Avx512Vnni, {Tier::High, Tier::Fast}}, {Isa::Neon, {Tier::Exact, Tier::Exact}},
+      {Isa::NeonI8mm, {Tier::Exact, Tier::Fast}},
+  };
+  for (const Isa isa : isas()) {
+    AttentionCase c({.seq_q = 3, .seq_kv = 5});
+    EXPECT_EQ(run(c, isa, Tier::Exact).arithmetic, Tier::Exact) << isa_name(isa);
+    EXPECT_EQ(run(c, isa, Tier::High).arithmetic, high_and_fast.at(isa).first) << isa_name(isa);
+    EXPECT_EQ(run(c, isa, Tier::Fast).arithmetic, high_and_fast.at(isa).second) << isa_name(isa);
   }
 }
 

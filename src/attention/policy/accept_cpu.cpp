@@ -32,8 +32,8 @@ Verdict accept_cpu_flash(const AttentionProblem& p, const DeviceProfile& d) {
 Verdict accept_cpu_sage(const AttentionProblem& p, const DeviceProfile& d) {
   Checks checks;
   return cpu_kernel(checks, p, d)
-      .refuse_if(!d.has_isa("avx2"), Reason::IsaMissing,
-                 "its 8-bit products need AVX2 or newer, which this CPU lacks; use cpu_flash")
+      .refuse_if(!d.has_isa("avx2") && !d.has_isa("i8mm"), Reason::IsaMissing,
+                 "its 8-bit products need AVX2 or newer, on ARM I8MM, which this CPU lacks; use cpu_flash")
       .verdict();
 }
 

@@ -1,6 +1,7 @@
 // Numbers of tier Fast: 8 bits; queries and weights unsigned, keys and values signed, as the VNNI product wants them.
 
 struct Bytes {
+  static constexpr Tier kTier = Tier::Fast;
   static constexpr int kPer = 4;  ///< numbers in one 32-bit lane
   static constexpr int64_t kBlock = 128;
   static constexpr int32_t kZero = 128;  ///< what stands for 0 in queries

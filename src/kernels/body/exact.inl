@@ -1,6 +1,7 @@
 // Tier Exact: fp32 products for every input type. S^T = K Q^T and O^T += V^T P^T with the queries in the vector lanes.
 
 struct Exact {
+  static constexpr Tier kTier = Tier::Exact;
   static constexpr bool kInteger = false;
   static constexpr float kStep = 1.0F;
   /// Keys of a block: weights [64, 48] stay in the first-level cache beside a value tile.

@@ -3,6 +3,7 @@
 
 template <class B>
 struct Integer {
+  static constexpr Tier kTier = B::kTier;
   static constexpr bool kInteger = true;
   static constexpr int64_t kBlock = B::kBlock;
   /// Two blocks are folded at once, so that the output travels from the second-level cache and back half as often.

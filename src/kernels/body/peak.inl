@@ -11,7 +11,7 @@ TESSERA_INLINE void repeat_in_registers(V start, int64_t steps, const Step& step
 #pragma GCC unroll 24
     for (int i = 0; i < kPeakAccumulators; ++i) {
       acc[i] = step(acc[i]);
-      asm volatile("" : "+v"(acc[i].v));  // keeps every step; costs no instruction
+      keep(acc[i]);  // every step is done
     }
   }
 }
@@ -24,17 +24,21 @@ int64_t run_peak_loop(PeakKind kind, int64_t steps) {
         one, steps, [&](F32 x) __attribute__((always_inline)) { return fma(one, tiny, x); });
     return kPeakAccumulators * kLanes * 2;
   }
-  const I32 a = splat_int(0x01010101);
+#ifdef TESSERA_HAS_DOT_WORDS
   if (kind == PeakKind::Int16) {
+    const I32 a = splat_int(0x01010101);
     repeat_in_registers(
         a, steps, [&](I32 x) __attribute__((always_inline)) { return dot_words(x, a, a); });
     return kPeakAccumulators * kLanes * 4;
   }
-#ifdef TESSERA_HAS_DOT_BYTES
-  repeat_in_registers(
-      a, steps, [&](I32 x) __attribute__((always_inline)) { return dot_bytes(x, a, a); });
-  return kPeakAccumulators * kLanes * 8;
-#else
-  return 0;
 #endif
+#ifdef TESSERA_HAS_DOT_BYTES
+  if (kind == PeakKind::Int8) {
+    const I32 a = splat_int(0x01010101);
+    repeat_in_registers(
+        a, steps, [&](I32 x) __attribute__((always_inline)) { return dot_bytes(x, a, a); });
+    return kPeakAccumulators * kLanes * 8;
+  }
+#endif
+  return 0;
 }

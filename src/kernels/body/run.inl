@@ -302,5 +302,5 @@ AttentionRun run_call(const AttentionArgs& a, const ParallelFor& parallel) {
                                                          : run_task<A, DType::BF16>;
   parallel(call.plan.tasks, task, &call);
   const Status status = call.out_of_memory ? Status::OutOfMemory : Status::Ok;
-  return {status, kIsa, call.exact_redone, call.scratch_bytes, call.copies.bytes()};
+  return {status, kIsa, call.exact_redone, call.scratch_bytes, call.copies.bytes(), 0, A::kTier};
 }

@@ -1,6 +1,7 @@
 // Numbers of tier High: signed 16 bits with exact 32-bit sums.
 
 struct Words {
+  static constexpr Tier kTier = Tier::High;
   static constexpr int kPer = 2;  ///< numbers in one 32-bit lane
   static constexpr int64_t kBlock = 128;
   static constexpr int32_t kZero = 0;  ///< what stands for 0 in queries

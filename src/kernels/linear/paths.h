@@ -1,6 +1,8 @@
 // The implementations behind linear_forward, one per instruction set; only linear.cpp calls them.
 #pragma once
 
+#include <optional>
+
 #include "kernels/linear/linear.h"
 
 namespace tessera::kernels {
@@ -10,6 +12,9 @@ struct LinearPath {
   bool (*pack)(Tier tier, const LinearWeights& weights, std::byte* packed, const ParallelFor& parallel);
   LinearRun (*run)(const LinearArgs& args, const ParallelFor& parallel);
 };
+
+/// The path of an instruction set that has one; arch/ knows.
+std::optional<LinearPath> linear_path_of(Isa isa);
 
 namespace avx_vnni {
 LinearPath linear_path();

@@ -11,6 +11,17 @@ constexpr int kUnroll = 4;
 struct F32 {
   __m256 v;
 };
+struct I32 {
+  __m256i v;
+};
+
+/// Makes the compiler believe that x may have changed; costs no instruction.
+TESSERA_INLINE void keep(F32& x) {
+  asm volatile("" : "+x"(x.v));
+}
+TESSERA_INLINE void keep(I32& x) {
+  asm volatile("" : "+x"(x.v));
+}
 
 TESSERA_INLINE F32 load(const float* p) {
   return {_mm256_loadu_ps(p)};
@@ -144,10 +155,6 @@ TESSERA_INLINE F32 lane_numbers() {
 TESSERA_INLINE F32 exclude_below(F32 a, F32 limit, F32 other) {
   return {_mm256_blendv_ps(other.v, _mm256_set1_ps(-__builtin_inff()), _mm256_cmp_ps(a.v, limit.v, _CMP_LT_OQ))};
 }
-
-struct I32 {
-  __m256i v;
-};
 
 TESSERA_INLINE I32 load_int(const void* p) {
   return {_mm256_loadu_si256(static_cast<const __m256i*>(p))};

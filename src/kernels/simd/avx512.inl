@@ -11,6 +11,17 @@ constexpr int kUnroll = 1;
 struct F32 {
   __m512 v;
 };
+struct I32 {
+  __m512i v;
+};
+
+/// Makes the compiler believe that x may have changed; costs no instruction.
+TESSERA_INLINE void keep(F32& x) {
+  asm volatile("" : "+v"(x.v));
+}
+TESSERA_INLINE void keep(I32& x) {
+  asm volatile("" : "+v"(x.v));
+}
 
 TESSERA_INLINE F32 load(const float* p) {
   return {_mm512_loadu_ps(p)};
@@ -150,10 +161,6 @@ TESSERA_INLINE F32 lane_numbers() {
 TESSERA_INLINE F32 exclude_below(F32 a, F32 limit, F32 other) {
   return {_mm512_mask_mov_ps(other.v, _mm512_cmp_ps_mask(a.v, limit.v, _CMP_LT_OQ), _mm512_set1_ps(-__builtin_inff()))};
 }
-
-struct I32 {
-  __m512i v;
-};
 
 TESSERA_INLINE I32 load_int(const void* p) {
   return {_mm512_loadu_si512(p)};

@@ -1,6 +1,7 @@
 // VNNI products on 512-bit registers. As asm: g++ 12 spills the accumulators when these are intrinsics in a tile
 // (335 instead of 756 GOP/s in a register loop, measured 2026-11-30).
 
+#define TESSERA_HAS_DOT_WORDS
 #define TESSERA_HAS_DOT_BYTES
 
 /// acc + a.low * b.low + a.high * b.high, signed 16 bits.

@@ -1,5 +1,6 @@
 // VNNI products on 256-bit registers (AVX-VNNI, the VEX encoding). As asm for the reason in dot_avx512_vnni.inl.
 
+#define TESSERA_HAS_DOT_WORDS
 #define TESSERA_HAS_DOT_BYTES
 
 /// acc + a.low * b.low + a.high * b.high, signed 16 bits.
